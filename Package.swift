@@ -1,0 +1,31 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+let package = Package(
+    name: "GraphMapper",
+    platforms: [.macOS(.v13), .iOS(.v16)],
+    products: [
+        .library(name: "GraphMapper", targets: ["GraphMapper"]),
+        .library(name: "GraphMapperStore", targets: ["GraphMapperStore"]),
+        .library(name: "GraphMapperTesting", targets: ["GraphMapperTesting"]),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]),
+        .target(name: "GraphMapper", swiftSettings: settings),
+        .target(name: "GraphMapperStore", dependencies: ["GraphMapper", "CSQLite"], swiftSettings: settings),
+        .target(name: "GraphMapperTesting", dependencies: ["GraphMapper"], swiftSettings: settings),
+        .target(name: "ShopModels", path: "Examples/ShopModels", swiftSettings: settings),
+        .executableTarget(
+            name: "ShoppingCart", dependencies: ["GraphMapperStore", "ShopModels"], path: "Examples/ShoppingCart",
+            swiftSettings: settings),
+        .testTarget(
+            name: "GraphMapperTests", dependencies: ["GraphMapperStore", "GraphMapperTesting", "ShopModels"],
+            swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,56 @@
+/// What went wrong, where, and what to do about it.
+public struct GraphError: Error, Sendable, CustomStringConvertible {
+    /// The kinds of error. New ones may be added.
+    public struct Kind: Sendable, Hashable, CustomStringConvertible {
+        public let description: String
+        public init(_ description: String) { self.description = description }
+
+        /// A schema or a mapping is wrong: a programming error, found at start-up.
+        public static let invalidSchema = Kind("invalid schema")
+        /// A value could not be converted.
+        public static let conversion = Kind("conversion")
+        /// A reference to something that is not there.
+        public static let dangling = Kind("dangling reference")
+        /// Two copies of one object differ, or two instances claim one id.
+        public static let conflict = Kind("conflict")
+        /// Objects that need each other to be made.
+        public static let cycle = Kind("cycle")
+        /// A load went past its cap on rows.
+        public static let tooLarge = Kind("too large")
+        /// A link is not where it could be written from.
+        public static let unreachable = Kind("unreachable")
+        /// Something was called that may not be called now.
+        public static let misuse = Kind("misuse")
+    }
+
+    public var kind: Kind
+    /// What happened and what to do, in a sentence.
+    public var message: String
+    /// The type, id and property concerned, as far as known.
+    public var type: String?
+    public var id: String?
+    public var property: String?
+    /// The way from the root to the place, such as `user(7).cart.items[3].price`.
+    public var path: String?
+
+    public init(
+        _ kind: Kind, _ message: String, type: String? = nil, id: String? = nil, property: String? = nil,
+        path: String? = nil
+    ) {
+        self.kind = kind
+        self.message = message
+        self.type = type
+        self.id = id
+        self.property = property
+        self.path = path
+    }
+
+    public var description: String {
+        var place = path ?? type ?? ""
+        if path == nil {
+            if let id { place += "(\(id))" }
+            if let property { place += place.isEmpty ? property : ".\(property)" }
+        }
+        return place.isEmpty ? "\(kind): \(message)" : "\(kind) at \(place): \(message)"
+    }
+}

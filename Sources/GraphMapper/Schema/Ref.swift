@@ -1,0 +1,52 @@
+/// A typed foreign key: the id of a `D`, and nothing else.
+public struct Ref<D: DTO & Identifiable>: Hashable, Sendable where D.ID: Storable {
+    public let id: D.ID
+    @inlinable public init(_ id: D.ID) { self.id = id }
+}
+
+extension Ref: Storable {
+    public static var columns: [Column] { D.ID.columns }
+    public static var link: LinkTarget? { target(isList: false) }
+    public static func probe(_ n: Int) -> Self { Ref(.probe(n)) }
+    @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self {
+        Ref(try D.ID.read(cursor, at: &position))
+    }
+    public func encode(into values: inout [StoredValue]) { id.encode(into: &values) }
+
+    static func target(isList: Bool) -> LinkTarget {
+        LinkTarget(
+            record: D.self, isList: isList, table: { D.schema.name }, keyColumns: D.ID.columns,
+            makeRows: { LinkRows<Ref<D>>() },
+            append: { rows, cursor, column in
+                var position = RowPosition()
+                position.column = column
+                (rows as? LinkRows<Ref<D>>)?.targets.append(try Ref.read(cursor, at: &position))
+            },
+            select: { rows, range in (rows as? LinkRows<Ref<D>>)?.current = range })
+    }
+}
+
+/// Ordered links, which may repeat: rows of a table of their own, not a column.
+extension Array: Storable where Element: OrderedLink {
+    public static var columns: [Column] { [] }
+    public static var link: LinkTarget? { Element.listTarget }
+    public static func probe(_ n: Int) -> [Element] { [.probe(n)] }
+    @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> [Element] {
+        defer { position.list += 1 }
+        guard let lists = cursor.lists, position.list < lists.properties.count else { return [] }
+        let rows = unsafeDowncast(lists.properties[position.list], to: LinkRows<Element>.self)
+        return Array(rows.targets[rows.current])
+    }
+    /// The targets' keys, one after the other.
+    public func encode(into values: inout [StoredValue]) { for element in self { element.encode(into: &values) } }
+}
+
+/// What an ordered link list is made of. ``Ref`` is the one conformer; the protocol exists because an extension of
+/// `Array` cannot name a generic element type.
+public protocol OrderedLink: Storable {
+    static var listTarget: LinkTarget { get }
+}
+
+extension Ref: OrderedLink {
+    public static var listTarget: LinkTarget { target(isList: true) }
+}

@@ -1,0 +1,107 @@
+/// What an engine answers for one column: a number's bits, or the address and length of text or bytes that stay
+/// valid until the cursor moves on.
+public struct Cell {
+    public var bits: UInt64 = 0
+    public var count: Int = 0
+    @inlinable public init() {}
+
+    @inlinable @inline(__always) var string: String { String(decoding: bytes, as: UTF8.self) }
+    @inlinable @inline(__always) var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: UInt(bits)), count: count)
+    }
+}
+
+/// An engine's reading functions: plain C functions, so that a column costs one indirect call and no reference
+/// counting. One table per engine; this is the engine seam for reading.
+public struct CursorFunctions: Sendable {
+    /// `(handle, column, wanted storage class, cell)`: fills the cell when the column has the wanted class, and
+    /// answers the class that it found.
+    public let cell: @convention(c) (OpaquePointer, Int32, Int32, UnsafeMutableRawPointer) -> Int32
+
+    public init(cell: @escaping @convention(c) (OpaquePointer, Int32, Int32, UnsafeMutableRawPointer) -> Int32) {
+        self.cell = cell
+    }
+}
+
+/// The row that an engine stands on. Valid only while the engine's statement is: never keep one.
+public struct RowCursor {
+    @usableFromInline let functions: UnsafePointer<CursorFunctions>
+    @usableFromInline let handle: OpaquePointer
+    @usableFromInline let lists: LinkLists?
+
+    /// - Parameter lists: the ordered links of the rows, for schemas that have such properties.
+    @inlinable public init(_ functions: UnsafePointer<CursorFunctions>, handle: OpaquePointer, lists: LinkLists? = nil) {
+        self.functions = functions
+        self.handle = handle
+        self.lists = lists
+    }
+
+    /// The cell of `column` if it has storage class `wanted`; throws a ``GraphError`` otherwise.
+    @inlinable @inline(__always)
+    func cell(_ wanted: StorageClass, _ column: Int32) throws -> Cell {
+        var cell = Cell()
+        let found = functions.pointee.cell(handle, column, wanted.rawValue, &cell)
+        if found != wanted.rawValue { throw ColumnMismatch(column: column, wanted: wanted.rawValue, found: found) }
+        return cell
+    }
+
+    /// The same, where NULL answers nil.
+    @inlinable @inline(__always)
+    func optionalCell(_ wanted: StorageClass, _ column: Int32) throws -> Cell? {
+        var cell = Cell()
+        let found = functions.pointee.cell(handle, column, wanted.rawValue, &cell)
+        if found == wanted.rawValue { return cell }
+        if found == StorageClass.null.rawValue { return nil }
+        throw ColumnMismatch(column: column, wanted: wanted.rawValue, found: found)
+    }
+
+    @inlinable func isNull(_ column: Int32) -> Bool {
+        var cell = Cell()
+        return functions.pointee.cell(handle, column, StorageClass.null.rawValue, &cell) == StorageClass.null.rawValue
+    }
+}
+
+/// Where in a row a reader stands: columns and ordered link lists are counted apart.
+public struct RowPosition {
+    public var column: Int32 = 0
+    public var list: Int = 0
+    @inlinable public init() {}
+}
+
+/// The ordered links that go with the rows of one fetch: for each link property, the lists of all rows.
+///
+/// An engine fills it with one query a property before it decodes the rows, and says with ``LinkRows/select(_:)``
+/// which row comes next.
+public final class LinkLists {
+    public var properties: [AnyLinkRows] = []
+    public init() {}
+}
+
+/// The lists of one link property, whatever their type.
+open class AnyLinkRows {
+    public init() {}
+}
+
+/// The lists of one link property: one flat array, and the range that belongs to the current row.
+public final class LinkRows<Target: Storable>: AnyLinkRows {
+    public var targets: [Target] = []
+    public var current: Range<Int> = 0..<0
+}
+
+/// A column that does not hold what its property needs. The reader turns it into a ``GraphError`` that names
+/// the property.
+@usableFromInline struct ColumnMismatch: Error {
+    let column: Int32
+    let wanted: Int32
+    let found: Int32
+    @usableFromInline init(column: Int32, wanted: Int32, found: Int32) {
+        self.column = column
+        self.wanted = wanted
+        self.found = found
+    }
+
+    var text: String {
+        func name(_ code: Int32) -> String { StorageClass(rawValue: code).map { "\($0)" } ?? "class \(code)" }
+        return "the column holds \(name(found)), the property needs \(name(wanted))"
+    }
+}

@@ -1,0 +1,89 @@
+/// A DTO: a value or object that storage or wire speaks.
+public protocol DTO: SendableMetatype {
+    /// The app's class that this DTO becomes; `Never` for one without.
+    associatedtype Model = Never
+    /// What the schema makes: `Self`, except for non-final classes.
+    associatedtype Row = Self
+    static var schema: Schema<Row> { get }
+}
+
+/// A property as a schema found it.
+public struct Property<D>: Sendable {
+    public let name: String
+    public let path: any PartialKeyPath<D> & Sendable
+    public let columns: [Column]
+    public let link: LinkTarget?
+    /// Appends the property's stored values.
+    public let encode: @Sendable (D, inout [StoredValue]) -> Void
+    /// Whether two DTOs store the same here.
+    public let isSame: @Sendable (D, D) -> Bool
+    let type: Any.Type
+
+    /// The names of its columns.
+    public var columnNames: [String] { columns.map { $0.suffix.isEmpty ? name : "\(name)_\($0.suffix)" } }
+    public var isList: Bool { link?.isList ?? false }
+}
+
+/// A DTO's named properties and how it is made from them: the DTO's own initializer, called through a reader.
+///
+/// The closure runs once with a recording reader, which learns names, types and key paths in order, and afterwards
+/// once per row. A forgotten property does not compile; swapped key paths and defaulted properties are
+/// ``mistakes``, which opening a store or making a session reports.
+public struct Schema<D>: Sendable {
+    public let name: String
+    public let properties: [Property<D>]
+    /// What is wrong with the schema, in sentences. Empty for a good one.
+    public let mistakes: [String]
+    /// Makes a DTO from what the reader answers.
+    public let make: @Sendable (inout RowReader<D>) throws -> D
+
+    /// - Parameters:
+    ///   - name: the table's name.
+    ///   - make: calls the DTO's initializer with `row("column", \.property)` for each property.
+    public init(_ name: String, _ make: @escaping @Sendable (inout RowReader<D>) throws -> D) {
+        self.name = name
+        self.make = make
+        (properties, mistakes) = Recorder.study(name, make)
+    }
+
+    /// The property at `path`, if the schema has it. Complexity: O(number of properties).
+    public func property(at path: AnyKeyPath) -> Property<D>? { properties.first { $0.path == path } }
+    public func index(of path: AnyKeyPath) -> Int? { properties.firstIndex { $0.path == path } }
+
+    /// Decodes the row under `cursor`.
+    @inlinable public func decode(_ cursor: RowCursor) throws -> D {
+        var reader = RowReader<D>(cursor)
+        do {
+            return try make(&reader)
+        } catch {
+            throw locate(error, reader.position)
+        }
+    }
+
+    @usableFromInline @inline(never) func locate(_ error: any Error, _ position: RowPosition) -> any Error {
+        var column: Int32 = 0
+        var place = ""
+        for property in properties {
+            column += Int32(property.columns.count)
+            if column >= position.column, !property.columns.isEmpty {
+                place = property.name
+                break
+            }
+        }
+        if let mismatch = error as? ColumnMismatch {
+            return GraphError(.conversion, mismatch.text, type: name, property: place)
+        }
+        if var error = error as? GraphError, error.type == nil {
+            error.type = name
+            error.property = place
+            return error
+        }
+        return error
+    }
+
+    /// Makes a DTO with each property answered by `answer(index)`, which must have the property's type.
+    func make(answering answer: @escaping (Int) throws -> Any) throws -> D {
+        var reader = RowReader<D>(answering: answer)
+        return try make(&reader)
+    }
+}

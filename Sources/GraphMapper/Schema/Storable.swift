@@ -1,0 +1,231 @@
+import Foundation
+
+/// A column's type as an engine declares it.
+public struct Column: Sendable, Hashable {
+    /// What is appended to the property's name; empty for values of one column.
+    public var suffix: String
+    public var storage: StorageClass
+    public var isNullable: Bool
+    public init(_ storage: StorageClass, suffix: String = "", isNullable: Bool = false) {
+        self.suffix = suffix
+        self.storage = storage
+        self.isNullable = isNullable
+    }
+}
+
+/// A type that a property of a record can have.
+public protocol Storable: Equatable, Sendable {
+    /// The columns that a value spans; none for ordered links, which have a table of their own.
+    static var columns: [Column] { get }
+    /// What the property points to, if it is a link.
+    static var link: LinkTarget? { get }
+    /// A value that differs from `probe(m)` for `m != n` where the type has enough values.
+    static func probe(_ n: Int) -> Self
+    /// Reads a value at `position` and moves it past the value's columns.
+    static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self
+    /// The same, where NULL in the first column answers nil.
+    static func readOptional(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self?
+    /// Appends one stored value a column.
+    func encode(into values: inout [StoredValue])
+    /// Whether the stored representations are the same, bit for bit.
+    static func isSame(_ left: Self, _ right: Self) -> Bool
+}
+
+extension Storable {
+    public static var link: LinkTarget? { nil }
+    @inlinable public static func isSame(_ left: Self, _ right: Self) -> Bool { left == right }
+    @inlinable
+    public static func readOptional(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self? {
+        if cursor.isNull(position.column) {
+            position.column += Int32(columns.count)
+            return nil
+        }
+        return try read(cursor, at: &position)
+    }
+    /// The value's single stored value, or its first one.
+    public var stored: StoredValue {
+        var values: [StoredValue] = []
+        encode(into: &values)
+        return values.first ?? .null
+    }
+}
+
+/// What a link property points to.
+public struct LinkTarget: Sendable {
+    public let record: any DTO.Type
+    public let isList: Bool
+    /// The target's table and the columns of its key. A closure, since schemas may refer to each other.
+    public let table: @Sendable () -> String
+    public let keyColumns: [Column]
+    /// Makes the holder of an engine's link rows, and reads one target of a row into it.
+    public let makeRows: @Sendable () -> AnyLinkRows
+    public let append: @Sendable (AnyLinkRows, RowCursor, Int32) throws -> Void
+    public let select: @Sendable (AnyLinkRows, Range<Int>) -> Void
+}
+
+extension Bool: Storable {
+    public static var columns: [Column] { [Column(.integer)] }
+    public static func probe(_ n: Int) -> Bool { n & 1 == 1 }
+    @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Bool {
+        defer { position.column &+= 1 }
+        return try cursor.cell(.integer, position.column).bits != 0
+    }
+    public func encode(into values: inout [StoredValue]) { values.append(.integer(self ? 1 : 0)) }
+}
+
+extension FixedWidthInteger where Self: Storable {
+    public static var columns: [Column] { [Column(.integer)] }
+    public static func probe(_ n: Int) -> Self { Self(truncatingIfNeeded: n) }
+    @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self {
+        defer { position.column &+= 1 }
+        let wide = Int64(bitPattern: try cursor.cell(.integer, position.column).bits)
+        if Self.bitWidth == 64 { return Self(truncatingIfNeeded: wide) }
+        guard let value = Self(exactly: wide) else { throw outOfRange(wide, Self.self) }
+        return value
+    }
+    /// 64-bit unsigned values are stored by bit pattern, as SQLite has no unsigned integers.
+    public func encode(into values: inout [StoredValue]) { values.append(.integer(Int64(truncatingIfNeeded: self))) }
+}
+
+@usableFromInline func outOfRange(_ value: Int64, _ type: Any.Type) -> GraphError {
+    GraphError(.conversion, "\(value) does not fit into \(type)")
+}
+
+extension Int: Storable {}
+extension Int8: Storable {}
+extension Int16: Storable {}
+extension Int32: Storable {}
+extension Int64: Storable {}
+extension UInt8: Storable {}
+extension UInt16: Storable {}
+extension UInt32: Storable {}
+extension UInt64: Storable {}
+extension UInt: Storable {}
+
+extension Double: Storable {
+    public static var columns: [Column] { [Column(.real)] }
+    public static func probe(_ n: Int) -> Double { Double(n) }
+    /// SQLite turns NaN into NULL, so NaN is stored as the text `nan`.
+    @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Double {
+        defer { position.column &+= 1 }
+        var cell = Cell()
+        let found = cursor.functions.pointee.cell(cursor.handle, position.column, StorageClass.real.rawValue, &cell)
+        if found == StorageClass.real.rawValue { return Double(bitPattern: cell.bits) }
+        if found == StorageClass.text.rawValue, try cursor.cell(.text, position.column).string == "nan" { return .nan }
+        throw ColumnMismatch(column: position.column, wanted: StorageClass.real.rawValue, found: found)
+    }
+    public func encode(into values: inout [StoredValue]) { values.append(isNaN ? .text("nan") : .real(self)) }
+    @inlinable public static func isSame(_ left: Double, _ right: Double) -> Bool {
+        left.bitPattern == right.bitPattern || (left.isNaN && right.isNaN)
+    }
+}
+
+extension Float: Storable {
+    public static var columns: [Column] { [Column(.real)] }
+    public static func probe(_ n: Int) -> Float { Float(n) }
+    @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Float {
+        Float(try Double.read(cursor, at: &position))
+    }
+    public func encode(into values: inout [StoredValue]) { Double(self).encode(into: &values) }
+    @inlinable public static func isSame(_ left: Float, _ right: Float) -> Bool {
+        left.bitPattern == right.bitPattern || (left.isNaN && right.isNaN)
+    }
+}
+
+extension String: Storable {
+    public static var columns: [Column] { [Column(.text)] }
+    public static func probe(_ n: Int) -> String { String(n) }
+    @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> String {
+        defer { position.column &+= 1 }
+        return try cursor.cell(.text, position.column).string
+    }
+    @inlinable
+    public static func readOptional(_ cursor: RowCursor, at position: inout RowPosition) throws -> String? {
+        defer { position.column &+= 1 }
+        return try cursor.optionalCell(.text, position.column)?.string
+    }
+    public func encode(into values: inout [StoredValue]) { values.append(.text(self)) }
+    /// Compares UTF-8, since `==` holds canonically equivalent spellings for equal.
+    @inlinable public static func isSame(_ left: String, _ right: String) -> Bool {
+        left == right && left.utf8.count == right.utf8.count && left.utf8.elementsEqual(right.utf8)
+    }
+}
+
+extension Data: Storable {
+    public static var columns: [Column] { [Column(.blob)] }
+    public static func probe(_ n: Int) -> Data { Data(String(n).utf8) }
+    public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Data {
+        defer { position.column &+= 1 }
+        return Data(try cursor.cell(.blob, position.column).bytes)
+    }
+    public func encode(into values: inout [StoredValue]) { values.append(.blob([UInt8](self))) }
+}
+
+extension UUID: Storable {
+    public static var columns: [Column] { [Column(.blob)] }
+    public static func probe(_ n: Int) -> UUID {
+        UUID(uuid: (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(truncatingIfNeeded: n >> 8), UInt8(truncatingIfNeeded: n)))
+    }
+    @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> UUID {
+        defer { position.column &+= 1 }
+        let bytes = try cursor.cell(.blob, position.column).bytes
+        guard bytes.count == 16 else { throw GraphError(.conversion, "a UUID has 16 bytes, not \(bytes.count)") }
+        return bytes.loadUnaligned(as: UUID.self)
+    }
+    public func encode(into values: inout [StoredValue]) {
+        values.append(.blob(withUnsafeBytes(of: uuid) { [UInt8]($0) }))
+    }
+}
+
+/// Stored as whole microseconds since 1970.
+extension Date: Storable {
+    public static var columns: [Column] { [Column(.integer)] }
+    public static func probe(_ n: Int) -> Date { Date(timeIntervalSince1970: Double(n)) }
+    public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Date {
+        Date(timeIntervalSince1970: Double(try Int64.read(cursor, at: &position)) / 1_000_000)
+    }
+    var microseconds: Int64 {
+        let value = (timeIntervalSince1970 * 1_000_000).rounded()
+        return Int64(exactly: value) ?? (value < 0 ? .min : .max)
+    }
+    public func encode(into values: inout [StoredValue]) { values.append(.integer(microseconds)) }
+    public static func isSame(_ left: Date, _ right: Date) -> Bool { left.microseconds == right.microseconds }
+}
+
+extension Optional: Storable where Wrapped: Storable {
+    public static var columns: [Column] {
+        Wrapped.columns.map { Column($0.storage, suffix: $0.suffix, isNullable: true) }
+    }
+    public static var link: LinkTarget? { Wrapped.link }
+    public static func probe(_ n: Int) -> Wrapped? { .some(.probe(n)) }
+    @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Wrapped? {
+        try Wrapped.readOptional(cursor, at: &position)
+    }
+    public func encode(into values: inout [StoredValue]) {
+        if let self { self.encode(into: &values) } else { for _ in Wrapped.columns { values.append(.null) } }
+    }
+    @inlinable public static func isSame(_ left: Wrapped?, _ right: Wrapped?) -> Bool {
+        switch (left, right) {
+        case (nil, nil): true
+        case (let left?, let right?): Wrapped.isSame(left, right)
+        default: false
+        }
+    }
+}
+
+/// Raw-representable enums are stored as their raw value; `extension Kind: Storable {}` is all it takes.
+extension RawRepresentable where Self: Storable & CaseIterable, RawValue: Storable {
+    public static var columns: [Column] { RawValue.columns }
+    public static func probe(_ n: Int) -> Self {
+        let cases = Array(allCases)
+        return cases[n % cases.count]
+    }
+    public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self {
+        let raw = try RawValue.read(cursor, at: &position)
+        guard let value = Self(rawValue: raw) else {
+            throw GraphError(.conversion, "\(Self.self) has no case with the raw value \(raw)")
+        }
+        return value
+    }
+    public func encode(into values: inout [StoredValue]) { rawValue.encode(into: &values) }
+}

@@ -1,0 +1,66 @@
+/// The storage classes that an engine knows. Raw values are SQLite's own type codes.
+public enum StorageClass: Int32, Sendable, Hashable {
+    case integer = 1
+    case real = 2
+    case text = 3
+    case blob = 4
+    case null = 5
+}
+
+/// One value as it goes to an engine: what a change set, a bound parameter and a key are made of.
+///
+/// Equality is that of the stored representation, bit for bit: `-0.0` differs from `0.0`, and two spellings of
+/// one accented letter differ.
+public enum StoredValue: Sendable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case blob([UInt8])
+}
+
+extension StoredValue: Hashable {
+    public static func == (left: StoredValue, right: StoredValue) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.integer(let a), .integer(let b)): a == b
+        case (.real(let a), .real(let b)): a.bitPattern == b.bitPattern
+        case (.text(let a), .text(let b)): a.utf8.elementsEqual(b.utf8)
+        case (.blob(let a), .blob(let b)): a == b
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .null: hasher.combine(0)
+        case .integer(let value): hasher.combine(value)
+        case .real(let value): hasher.combine(value.bitPattern)
+        case .text(let value): for byte in value.utf8 { hasher.combine(byte) }
+        case .blob(let value): hasher.combine(value)
+        }
+    }
+}
+
+extension StoredValue: CustomStringConvertible {
+    /// Readable: text in quotes, sixteen bytes as a UUID, other bytes by their number.
+    public var description: String {
+        switch self {
+        case .null: "NULL"
+        case .integer(let value): "\(value)"
+        case .real(let value): "\(value)"
+        case .text(let value): "\"\(value)\""
+        case .blob(let bytes):
+            bytes.count == 16 ? Self.uuidText(bytes) : "<\(bytes.count) bytes>"
+        }
+    }
+
+    private static func uuidText(_ bytes: [UInt8]) -> String {
+        var text = ""
+        for (index, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(index) { text += "-" }
+            text += byte < 16 ? "0" + String(byte, radix: 16) : String(byte, radix: 16)
+        }
+        return text
+    }
+}

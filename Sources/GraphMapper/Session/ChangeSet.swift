@@ -1,0 +1,80 @@
+/// What a write-back will do, as plain data: printable, comparable, and applicable to anything that can insert,
+/// update and delete rows (see ``ChangeSink``).
+public struct ChangeSet: Sendable, Hashable {
+    /// In the order in which they are to be applied.
+    public var changes: [Change]
+
+    public init(_ changes: [Change] = []) { self.changes = changes }
+
+    public var isEmpty: Bool { changes.isEmpty }
+
+    /// One stored object's change.
+    public enum Change: Sendable, Hashable {
+        case insert(Insertion)
+        case update(Update)
+        case relink(Relink)
+        case delete(Deletion)
+    }
+
+    /// A new row. Its ordered links follow as ``Relink``s with an empty base.
+    public struct Insertion: Sendable, Hashable {
+        public var table: String
+        public var columns: [String]
+        public var values: [StoredValue]
+        public var key: [StoredValue]
+    }
+
+    /// Some columns of one row. `expected` holds what they were when the session last read them.
+    public struct Update: Sendable, Hashable {
+        public var table: String
+        public var key: [StoredValue]
+        public var columns: [String]
+        public var values: [StoredValue]
+        public var expected: [StoredValue]
+    }
+
+    /// The ordered links of one property of one row: from `base`, as last read, to `targets`.
+    public struct Relink: Sendable, Hashable {
+        public var table: String
+        public var property: String
+        public var key: [StoredValue]
+        public var base: [StoredValue]
+        public var targets: [StoredValue]
+    }
+
+    public struct Deletion: Sendable, Hashable {
+        public var table: String
+        public var key: [StoredValue]
+    }
+}
+
+/// Something that a change set can be applied to.
+public protocol ChangeSink {
+    /// Applies one change. Changes come in an order that satisfies required foreign keys.
+    func apply(_ change: ChangeSet.Change) async throws
+}
+
+extension ChangeSet: CustomStringConvertible {
+    public var description: String {
+        isEmpty ? "no changes" : changes.map(\.description).joined(separator: "\n")
+    }
+}
+
+extension ChangeSet.Change: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .insert(let row):
+            "insert \(row.table) \(text(row.key)): "
+                + zip(row.columns, row.values).map { "\($0) = \($1)" }.joined(separator: ", ")
+        case .update(let row):
+            "update \(row.table) \(text(row.key)): "
+                + zip(row.columns, zip(row.expected, row.values))
+                .map { "\($0) \($1.0) → \($1.1)" }.joined(separator: ", ")
+        case .relink(let link):
+            "relink \(link.table).\(link.property) \(text(link.key)): \(link.base.count) → \(link.targets.count) targets"
+        case .delete(let row): "delete \(row.table) \(text(row.key))"
+        }
+    }
+
+    private func text(_ key: [StoredValue]) -> String { key.map(\.description).joined(separator: ", ") }
+}
