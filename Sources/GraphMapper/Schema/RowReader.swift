@@ -79,6 +79,17 @@ public struct RowReader<D> {
         return value
     }
 
+    func recordNested<D, V: NestedDTOs>(_ name: StaticString, _ path: any KeyPath<D, V> & Sendable) -> V {
+        names.append("\(name)")
+        // Nested objects are compared by their own table, where they are offered too.
+        found.append(
+            Property<D>(
+                name: "\(name)", path: path, columns: [], link: nil, encode: { _, _ in }, isSame: { _, _ in true },
+                type: V.self))
+        checks.append { _ in true }
+        return V.none
+    }
+
     static func study<D>(
         _ schema: String, _ make: (inout RowReader<D>) throws -> D
     ) -> ([Property<D>], [String]) {
@@ -100,7 +111,7 @@ public struct RowReader<D> {
             }
             if pass == 0 { properties = recorder.found.compactMap { $0 as? Property<D> } }
         }
-        let names = properties.flatMap { $0.isList ? [$0.name] : $0.columnNames }
+        let names = properties.filter { !$0.isNested }.flatMap { $0.isList ? [$0.name] : $0.columnNames }
         for (name, group) in Dictionary(grouping: names, by: { $0 }) where group.count > 1 {
             mistakes.append("\(schema).\(name): the name stands \(group.count) times")
         }
@@ -113,5 +124,38 @@ public struct RowReader<D> {
         guard mirror.displayStyle == .struct, mirror.children.count > count else { return [] }
         let labels = mirror.children.compactMap(\.label).joined(separator: ", ")
         return ["\(schema): \(mirror.children.count) stored properties (\(labels)), but \(count) are read"]
+    }
+}
+
+/// What a property of nested DTOs can be: an optional DTO or an array of them.
+public protocol NestedDTOs {
+    /// What the property is while only the schema is learned.
+    static var none: Self { get }
+}
+
+extension Optional: NestedDTOs where Wrapped: DTO {
+    public static var none: Wrapped? { nil }
+}
+
+extension Array: NestedDTOs where Element: DTO {
+    public static var none: [Element] { [] }
+}
+
+extension RowReader {
+    /// Nested DTOs: neither columns nor links of a table, so that no engine reads them.
+    public mutating func nested<V: NestedDTOs>(
+        _ name: StaticString, _ path: @autoclosure () -> any KeyPath<D, V> & Sendable
+    ) throws -> V {
+        switch other {
+        case .recording(let recorder): return recorder.recordNested(name, path())
+        case .answering(let answer):
+            let index = position.list
+            position.list += 1
+            guard let value = try answer(index) as? V else {
+                throw GraphError(.invalidSchema, "\(name) needs \(V.self)")
+            }
+            return value
+        case nil: return V.none
+        }
     }
 }

@@ -21,6 +21,8 @@ public struct Property<D>: Sendable {
 
     /// The names of its columns.
     public var columnNames: [String] { columns.map { $0.suffix.isEmpty ? name : "\(name)_\($0.suffix)" } }
+    /// Nested DTOs are neither columns nor links of the table.
+    public var isNested: Bool { link == nil && columns.isEmpty }
     public var isList: Bool { link?.isList ?? false }
 }
 

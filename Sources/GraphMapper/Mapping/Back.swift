@@ -1,0 +1,78 @@
+/// A back-reference: resolved from the identity map first, then from the source. Never walked on the way back; what
+/// it stores comes from the forward side where there is one.
+public struct Back<D: Mappable, C: Mappable>: MappingEntry
+where
+    D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C
+{
+    public private(set) var step: Step<D>
+
+    public init(_ from: KeyPath<D, Ref<C>>, _ to: ReferenceWritableKeyPath<D.Model, C.Model?>) {
+        step = Self.step(from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { $0[keyPath: to] = $1 }) {
+            guard let ref = $0 else {
+                throw GraphError(
+                    .unreachable, "its required owner is gone: link it from an owner, or delete it",
+                    type: D.schema.name, property: D.schema.property(at: from)?.name)
+            }
+            return ref
+        }
+    }
+
+    public init(_ from: KeyPath<D, Ref<C>?>, _ to: ReferenceWritableKeyPath<D.Model, C.Model?>) {
+        step = Self.step(from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { $0[keyPath: to] = $1 }) {
+            $0 as Any
+        }
+    }
+
+    /// For a model that was given its parent when it was made: `unowned let owner: Person`.
+    @_disfavoredOverload
+    public init(_ from: KeyPath<D, Ref<C>>, _ to: KeyPath<D.Model, C.Model>) {
+        step = Self.step(from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { _, _ in }) { $0 as Any }
+        step.answer = { [answer = step.answer] model, snapshot, core in
+            guard let value = try answer?(model, snapshot, core) as? Ref<C> else {
+                return Ref<C>(try core.table(C.self).mapping.idOf(model[keyPath: to]))
+            }
+            return value
+        }
+    }
+
+    private static func step(
+        _ from: PartialKeyPath<D>, get: @escaping (D) -> Ref<C>?, get model: @escaping (D.Model) -> C.Model?,
+        set: @escaping (D.Model, C.Model?) -> Void, answer: @escaping (Ref<C>?) throws -> Any
+    ) -> Step<D> {
+        /// The owner that the graph gives: who holds the object, else whom it names, else nobody if its stored
+        /// owner is loaded and has let go of it, else what is stored.
+        func owner(_ object: D.Model, _ snapshot: D?, _ core: SessionCore) throws -> Ref<C>? {
+            let table = try core.table(D.self)
+            let owners = try core.table(C.self)
+            let holding = table.holding(from)
+            let stored = snapshot.flatMap(get)
+            if let slot = table.knownSlot(of: object), let claim = holding.claims[slot]?.base as? C.ID {
+                return Ref(claim)
+            }
+            if let named = model(object), !owners.isDeleted(named) {
+                let id = owners.mapping.idOf(named)
+                if id != stored?.id { return Ref(id) }
+            }
+            guard let stored else { return nil }
+            let hasLetGo = holding.filled[AnyHashable(stored.id)]?.contains(ObjectIdentifier(object)) ?? false
+            return hasLetGo || owners.isDeleted(id: stored.id) ? nil : stored
+        }
+        var step = Step<D>()
+        step.property = from
+        step.targets = [C.self]
+        step.gather = { dtos, core in
+            let table = try core.table(C.self)
+            for dto in dtos { if let ref = get(dto), table.model(ref.id) == nil { table.want(ref.id) } }
+        }
+        step.isClean = { snapshot, object, core in get(snapshot)?.id == (try owner(object, snapshot, core))?.id }
+        step.link = { rows, core in
+            let table = try core.table(C.self)
+            for (dto, old, object) in rows {
+                if let old, let named = model(object), table.mapping.idOf(named) != get(old)?.id { continue }
+                set(object, try get(dto).map { try table.required($0.id) })
+            }
+        }
+        step.answer = { object, snapshot, core in try answer(owner(object, snapshot, core)) }
+        return step
+    }
+}

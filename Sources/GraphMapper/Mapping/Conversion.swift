@@ -1,0 +1,103 @@
+import Foundation
+
+/// A two-way translation between a DTO's value and a model's.
+public struct Conversion<Value, Target>: Sendable {
+    public let decode: @Sendable (Value) throws -> Target
+    public let encode: @Sendable (Target) throws -> Value
+
+    public init(
+        decode: @escaping @Sendable (Value) throws -> Target, encode: @escaping @Sendable (Target) throws -> Value
+    ) {
+        self.decode = decode
+        self.encode = encode
+    }
+
+    /// This conversion, then `next`.
+    public func then<Next>(_ next: Conversion<Target, Next>) -> Conversion<Value, Next> {
+        Conversion<Value, Next> { try next.decode(decode($0)) } encode: { try encode(next.encode($0)) }
+    }
+
+    /// The other way round.
+    public var reversed: Conversion<Target, Value> { Conversion<Target, Value>(decode: encode, encode: decode) }
+
+    /// The same for optionals: nil stays nil.
+    public var optional: Conversion<Value?, Target?> {
+        Conversion<Value?, Target?> { try $0.map(decode) } encode: { try $0.map(encode) }
+    }
+}
+
+private func failure(_ value: Any, _ type: Any.Type) -> GraphError {
+    GraphError(.conversion, "\"\(value)\" is not a valid \(type)")
+}
+
+extension Conversion where Value == String, Target == URL {
+    public static var url: Self {
+        Conversion {
+            guard let url = URL(string: $0), !$0.isEmpty else { throw failure($0, URL.self) }
+            return url
+        } encode: {
+            $0.absoluteString
+        }
+    }
+}
+
+extension Conversion where Value == String?, Target == URL? {
+    public static var url: Self { Conversion<String, URL>.url.optional }
+}
+
+extension Conversion where Value == String, Target == UUID {
+    public static var uuid: Self {
+        Conversion {
+            guard let id = UUID(uuidString: $0) else { throw failure($0, UUID.self) }
+            return id
+        } encode: {
+            $0.uuidString
+        }
+    }
+}
+
+extension Conversion where Value == String, Target == Decimal {
+    /// Exact, with a point whatever the locale.
+    public static var decimal: Self {
+        Conversion {
+            guard let value = Decimal(string: $0, locale: Locale(identifier: "en_US_POSIX")) else {
+                throw failure($0, Decimal.self)
+            }
+            return value
+        } encode: {
+            $0.description
+        }
+    }
+}
+
+extension Conversion where Value == String, Target == Date {
+    /// `2024-02-29T12:34:56.789Z`; fractions of a second may be missing.
+    public static var iso8601: Self {
+        Conversion {
+            let plain = Date.ISO8601FormatStyle()
+            let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+            if let date = (try? fractional.parse($0)) ?? (try? plain.parse($0)) { return date }
+            throw failure($0, Date.self)
+        } encode: {
+            Date.ISO8601FormatStyle(includingFractionalSeconds: true).format($0)
+        }
+    }
+}
+
+extension Conversion where Value == Double, Target == Date {
+    /// Seconds since 1970.
+    public static var epoch: Self {
+        Conversion(decode: { Date(timeIntervalSince1970: $0) }, encode: { $0.timeIntervalSince1970 })
+    }
+}
+
+extension Conversion where Target: RawRepresentable & Sendable, Value == Target.RawValue {
+    public static var rawValue: Self {
+        Conversion {
+            guard let value = Target(rawValue: $0) else { throw failure($0, Target.self) }
+            return value
+        } encode: {
+            $0.rawValue
+        }
+    }
+}

@@ -1,0 +1,32 @@
+/// What an entry of a mapping does, one closure a task. Entries form the closures where the types are known.
+public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+    /// The DTO's property that the step covers; nil for links that the other side's foreign key holds.
+    @usableFromInline var property: AnyKeyPath?
+    /// The model's id, for the step that covers `id`.
+    @usableFromInline var idOf: ((D.Model) -> D.ID)?
+    /// Throws if the DTO's value cannot be converted. Run before any model is touched.
+    @usableFromInline var check: ((D) throws -> Void)?
+    /// Sets the model's property from the DTO.
+    @usableFromInline var read: ((D, D.Model) throws -> Void)?
+    /// Whether the model's property still stores what the snapshot has.
+    @usableFromInline var isClean: (D, D.Model, SessionCore) throws -> Bool = { _, _, _ in true }
+    /// The property's value for a DTO made of the model; must have the property's type.
+    @usableFromInline var answer: ((D.Model, D?, SessionCore) throws -> Any)?
+
+    /// What the step links to, for validation.
+    @usableFromInline var targets: [any DTO.Type] = []
+    /// Asks for, or offers, the DTOs that `dtos` link to.
+    @usableFromInline var gather: ((ArraySlice<D>, SessionCore) throws -> Void)?
+    /// Sets the model's link; all models exist. The snapshot is nil for models made in this load.
+    @usableFromInline var link: (([(D, D?, D.Model)], SessionCore) throws -> Void)?
+    /// Tells the session of the models that this one links to, on the way back.
+    @usableFromInline var visit: ((D.Model, Int, SessionCore) throws -> Void)?
+    /// Whether the model's link is nil or empty, which means "unknown" in a link that was never filled.
+    @usableFromInline var isEmpty: ((D.Model) -> Bool)?
+    /// The nested DTOs, each with its place: for the walk that a conflict costs.
+    @usableFromInline var nested: ((D, (any DTO.Type, Any, String) -> Void) -> Void)?
+    /// The model's link property, by which a load is told to follow an on-demand link.
+    @usableFromInline var modelPath: AnyKeyPath?
+    @usableFromInline var isOnDemand = false
+    @usableFromInline init() {}
+}

@@ -1,0 +1,187 @@
+/// Where a session reads and writes. Wiring a database of one's own takes this and a ``GraphSource`` and a
+/// ``ChangeSink``.
+public protocol GraphBacking {
+    /// Runs `body` with a source whose answers all come from one snapshot.
+    func read(_ body: (any GraphSource) async throws -> Void) async throws
+    /// Runs `body` in one transaction, which is undone if it throws.
+    func write(_ body: (any ChangeSink) async throws -> Void) async throws
+}
+
+/// An identity map and a unit of work: one instance for each stored object, and saves of what changed.
+///
+/// A session belongs to the actor or task that made it, as its models do: it is not `Sendable`, and its async
+/// functions run on the caller's actor. Loads and saves run one after the other.
+public final class GraphSession {
+    let core = SessionCore()
+    let backing: (any GraphBacking)?
+    private let mistakes: [String]
+    private var isBusy = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    /// - Parameters:
+    ///   - backing: the database; nil for a session that only maps.
+    ///   - mappings: one for each DTO type. Mistakes in them are raised, all at once, by the first use.
+    public init(_ backing: (any GraphBacking)?, _ mappings: [any AnyMapping]) {
+        self.backing = backing
+        for mapping in mappings { mapping.register(in: core) }
+        mistakes = mappings.flatMap { [core] in $0.validate(in: core) }
+    }
+
+    public convenience init(_ mappings: any AnyMapping...) { self.init(nil, mappings) }
+
+    /// The most objects that one load may gather; more is an error that names the type.
+    public var loadLimit: Int {
+        get { core.limit }
+        set { core.limit = newValue }
+    }
+
+    /// Throws one error that lists every mistake of the session's schemas and mappings.
+    public func validate() throws {
+        guard !mistakes.isEmpty else { return }
+        throw GraphError(.invalidSchema, mistakes.joined(separator: "\n"))
+    }
+
+    // MARK: Loading
+
+    /// Maps DTOs whose links are nested, or lead to objects that the session has.
+    ///
+    /// - Returns: one model a DTO, in order; the same instance for the same id.
+    /// - Throws: ``GraphError`` of kind `.conflict` if two copies of one object differ, `.dangling` for a link to an
+    ///   object that is nowhere, `.conversion` with the path. No model is changed then.
+    @discardableResult
+    public func map<D: Mappable>(_ dtos: [D]) throws -> [D.Model]
+    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
+        try notBusy()
+        let table = try core.table(D.self)
+        core.startLoad()
+        for dto in dtos { table.offer(dto) }
+        while try core.expand() { try core.requireLoaded() }
+        try materialise(dtos)
+        return try dtos.map { try table.required($0.id) }
+    }
+
+    /// Loads the DTOs that `roots` fetches, and everything that they link to, from one snapshot of the backing.
+    @discardableResult
+    public func load<D: Mappable>(
+        _ type: D.Type, following: [AnyKeyPath] = [], _ roots: (any GraphSource) async throws -> [D]
+    ) async throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
+        let table = try core.table(D.self)
+        await acquire()
+        defer { release() }
+        var loaded: [D] = []
+        try await required(backing).read { source in
+            core.startLoad()
+            core.following = Set(following)
+            defer { core.following = [] }
+            loaded = try await roots(source)
+            for dto in loaded { table.offer(dto) }
+            while try core.expand() {
+                for table in core.order where table.hasRequests { try await table.fetch(from: source) }
+            }
+            try materialise(loaded)
+        }
+        return try loaded.map { try table.required($0.id) }
+    }
+
+    /// The object with this id: from the session if it has it, without a query, else from the backing.
+    public func find<D: Mappable>(_ type: D.Type, _ id: D.ID) async throws -> D.Model?
+    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        if let known = try core.table(D.self).model(id) { return known }
+        return try await load(type) { try await $0.fetch(type, ids: [id]) }.first
+    }
+
+    /// Reads everything that the session holds again. Properties that the app has changed keep the app's value.
+    public func refresh() async throws {
+        try validate()
+        await acquire()
+        defer { release() }
+        try await required(backing).read { source in
+            core.startLoad()
+            for table in core.order { table.wantAll() }
+            while try core.expand() {
+                for table in core.order where table.hasRequests { try await table.fetch(from: source) }
+            }
+            try core.materialise()
+        }
+    }
+
+    private func materialise<D: Mappable>(_ roots: [D]) throws {
+        if core.hasConflict, let conflict = Certificate.find(roots.map { (D.self, $0) }, core) { throw conflict }
+        try core.materialise()
+    }
+
+    // MARK: Writing back
+
+    /// Makes `model` part of the next save. Only needed for objects that no loaded object links to.
+    public func add(_ model: AnyObject) throws { try core.anyTable(for: model).add(model) }
+
+    /// Deletes the object with the next save. Links to it are written as if they were empty.
+    public func delete(_ model: AnyObject) throws { try core.anyTable(for: model).delete(model) }
+
+    /// Forgets the model, with any edits.
+    public func evict(_ model: AnyObject) throws { try core.anyTable(for: model).evict(model) }
+
+    /// What a save would do now. Touches neither the models nor the backing. Complexity: O(objects held).
+    public func changes() throws -> ChangeSet {
+        try validate()
+        return try core.plan().changeSet(ranks: core.ranks())
+    }
+
+    /// Writes what changed, in one transaction.
+    ///
+    /// - Returns: what was written. Edits made while it waited are left for the next save.
+    /// - Throws: whatever goes wrong; the session and the backing are then as before, and the same save can be
+    ///   tried again.
+    @discardableResult
+    public func save() async throws -> ChangeSet {
+        try validate()
+        await acquire()
+        defer { release() }
+        let plan = try core.plan()
+        let changes = plan.changeSet(ranks: core.ranks())
+        if !changes.isEmpty {
+            try await required(backing).write { sink in
+                for change in changes.changes { try await sink.apply(change) }
+            }
+        }
+        for step in plan.commit { step() }
+        return changes
+    }
+
+    /// The DTO of a model, with its nested DTOs.
+    public func record<D: Mappable>(_ type: D.Type, of model: D.Model) throws -> D
+    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
+        return try core.table(type).record(of: model)
+    }
+
+    private func required(_ backing: (any GraphBacking)?) throws -> any GraphBacking {
+        guard let backing else {
+            throw GraphError(.misuse, "the session has no database; make it with one to load and save")
+        }
+        return backing
+    }
+
+    // MARK: One after the other
+
+    private func notBusy() throws {
+        if isBusy { throw GraphError(.misuse, "a load or save of this session is under way; await it first") }
+    }
+
+    private func acquire() async {
+        if isBusy { await withCheckedContinuation { waiting.append($0) } } else { isBusy = true }
+    }
+
+    private func release() {
+        if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+    }
+}
+
+extension SessionCore {
+    var hasConflict: Bool { order.contains { $0.hasConflict } }
+
+    /// For loads without a source: everything asked for must be there already.
+    func requireLoaded() throws { for table in order { try table.requireLoaded() } }
+}
