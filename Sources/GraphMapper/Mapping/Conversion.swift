@@ -14,7 +14,11 @@ public struct Conversion<Value, Target>: Sendable {
 
     /// This conversion, then `next`.
     public func then<Next>(_ next: Conversion<Target, Next>) -> Conversion<Value, Next> {
-        Conversion<Value, Next> { try next.decode(decode($0)) } encode: { try encode(next.encode($0)) }
+        Conversion<Value, Next> {
+            try next.decode(decode($0))
+        } encode: {
+            try encode(next.encode($0))
+        }
     }
 
     /// The other way round.
@@ -22,7 +26,11 @@ public struct Conversion<Value, Target>: Sendable {
 
     /// The same for optionals: nil stays nil.
     public var optional: Conversion<Value?, Target?> {
-        Conversion<Value?, Target?> { try $0.map(decode) } encode: { try $0.map(encode) }
+        Conversion<Value?, Target?> {
+            try $0.map(decode)
+        } encode: {
+            try $0.map(encode)
+        }
     }
 }
 

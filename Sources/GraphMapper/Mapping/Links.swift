@@ -78,11 +78,15 @@ where
     /// The other side holds the foreign key, which may be NULL.
     public init(_ other: C.Type, by foreignKey: KeyPath<C, Ref<D>?>, _ to: ReferenceWritableKeyPath<D.Model, [C.Model]>)
     {
-        step = byKey(foreignKey, key: { $0[keyPath: foreignKey]?.id }, get: { $0[keyPath: to] }) { $0[keyPath: to] = $1 }
+        step = byKey(foreignKey, key: { $0[keyPath: foreignKey]?.id }, get: { $0[keyPath: to] }) {
+            $0[keyPath: to] = $1
+        }
     }
 
     /// The other side holds the foreign key; the model keeps a set.
-    public init(_ other: C.Type, by foreignKey: KeyPath<C, Ref<D>>, _ to: ReferenceWritableKeyPath<D.Model, Set<C.Model>>)
+    public init(
+        _ other: C.Type, by foreignKey: KeyPath<C, Ref<D>>, _ to: ReferenceWritableKeyPath<D.Model, Set<C.Model>>
+    )
     where C.Model: Hashable {
         step = byKey(foreignKey, key: { $0[keyPath: foreignKey].id }, get: { Array($0[keyPath: to]) }) {
             $0[keyPath: to] = Set($1)
@@ -290,7 +294,9 @@ where
         }
         let now = get(object).map(ObjectIdentifier.init)
         let owners = try core.table(D.self)
-        if let known = holding.filled[AnyHashable(id)] ?? (owners.knownSlot(of: object).flatMap { owners.snapshot($0) } == nil ? [] : nil) {
+        if let known = holding.filled[AnyHashable(id)]
+            ?? (owners.knownSlot(of: object).flatMap { owners.snapshot($0) } == nil ? [] : nil)
+        {
             if known != now || holding.filled[AnyHashable(id)] == nil { holding.pending[AnyHashable(id)] = now }
         }
     }

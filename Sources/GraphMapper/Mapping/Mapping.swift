@@ -34,8 +34,8 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         self.make = make
         var mistakes: [String] = []
         let name = D.schema.name
-        let idPath: AnyKeyPath = \D.id
-        if let id = steps.lazy.compactMap({ $0.property == idPath ? $0.idOf : nil }).first {
+        let key = D.schema.key?.path
+        if let id = steps.lazy.compactMap({ $0.property == key ? $0.idOf : nil }).first {
             idOf = id
         } else {
             idOf = { _ in .probe(0) }
@@ -44,7 +44,8 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         for property in D.schema.properties {
             let count = steps.count { $0.property == property.path }
             if count == 0 {
-                mistakes.append("\(name).\(property.name): no entry of the mapping covers it; Unmapped(…) says so on purpose")
+                mistakes.append(
+                    "\(name).\(property.name): no entry of the mapping covers it; Unmapped(…) says so on purpose")
             } else if count > 1 {
                 mistakes.append("\(name).\(property.name): \(count) entries of the mapping cover it")
             }

@@ -30,7 +30,8 @@ public struct RowCursor {
     @usableFromInline let lists: LinkLists?
 
     /// - Parameter lists: the ordered links of the rows, for schemas that have such properties.
-    @inlinable public init(_ functions: UnsafePointer<CursorFunctions>, handle: OpaquePointer, lists: LinkLists? = nil) {
+    @inlinable public init(_ functions: UnsafePointer<CursorFunctions>, handle: OpaquePointer, lists: LinkLists? = nil)
+    {
         self.functions = functions
         self.handle = handle
         self.lists = lists

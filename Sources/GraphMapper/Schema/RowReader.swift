@@ -57,6 +57,8 @@ public struct RowReader<D> {
     private var found: [Any] = []
     private var checks: [(Any) -> Bool] = []
     private var names: [String] = []
+    /// Whether the value that a property was given is the DTO's id.
+    private var isKey: [(any Hashable) -> Bool] = []
     private var pass = 0
 
     /// `probe(n >> pass)` tells apart, over the passes, also properties of types with two values.
@@ -75,6 +77,7 @@ public struct RowReader<D> {
                 name: name, path: path, columns: V.columns, link: V.link,
                 encode: { dto, values in get(dto).encode(into: &values) },
                 isSame: { V.isSame(get($0), get($1)) }, type: V.self))
+        isKey.append { id in (value as? any Hashable).map { AnyHashable($0) == AnyHashable(id) } ?? false }
         checks.append { dto in (dto as? D).map { V.isSame($0[keyPath: path], value) } ?? false }
         return value
     }
@@ -86,8 +89,9 @@ public struct RowReader<D> {
             Property<D>(
                 name: "\(name)", path: path, columns: [], link: nil, encode: { _, _ in }, isSame: { _, _ in true },
                 type: V.self))
+        isKey.append { _ in false }
         checks.append { _ in true }
-        return V.none
+        return V.empty
     }
 
     static func study<D>(
@@ -105,17 +109,27 @@ public struct RowReader<D> {
                     let text = "\(schema).\(name): its key path is not the property that the value goes to (swapped?)"
                     if !mistakes.contains(text) { mistakes.append(text) }
                 }
-                if pass == 0 { mistakes += unread(schema, dto, recorder.found.count) }
+                if pass == 0 {
+                    mistakes += unread(schema, dto, recorder.found.count)
+                    properties = recorder.found.compactMap { $0 as? Property<D> }
+                    if let id = identity(of: dto), let key = recorder.isKey.firstIndex(where: { $0(id) }) {
+                        properties[key].isKey = true
+                    }
+                }
             } catch {
                 mistakes.append("\(schema): the initializer does not accept arbitrary values: \(error)")
             }
-            if pass == 0 { properties = recorder.found.compactMap { $0 as? Property<D> } }
         }
         let names = properties.filter { !$0.isNested }.flatMap { $0.isList ? [$0.name] : $0.columnNames }
         for (name, group) in Dictionary(grouping: names, by: { $0 }) where group.count > 1 {
             mistakes.append("\(schema).\(name): the name stands \(group.count) times")
         }
         return (properties, mistakes)
+    }
+
+    private static func identity(of dto: Any) -> (any Hashable)? {
+        func id(_ dto: some Identifiable) -> any Hashable { dto.id }
+        return (dto as? any Identifiable).map { id($0) }
     }
 
     /// The one look of reflection: a property with a default value that the schema's closure does not set.
@@ -130,15 +144,15 @@ public struct RowReader<D> {
 /// What a property of nested DTOs can be: an optional DTO or an array of them.
 public protocol NestedDTOs {
     /// What the property is while only the schema is learned.
-    static var none: Self { get }
+    static var empty: Self { get }
 }
 
 extension Optional: NestedDTOs where Wrapped: DTO {
-    public static var none: Wrapped? { nil }
+    public static var empty: Wrapped? { nil }
 }
 
 extension Array: NestedDTOs where Element: DTO {
-    public static var none: [Element] { [] }
+    public static var empty: [Element] { [] }
 }
 
 extension RowReader {
@@ -155,7 +169,7 @@ extension RowReader {
                 throw GraphError(.invalidSchema, "\(name) needs \(V.self)")
             }
             return value
-        case nil: return V.none
+        case nil: return V.empty
         }
     }
 }

@@ -17,6 +17,8 @@ public struct Property<D>: Sendable {
     public let encode: @Sendable (D, inout [StoredValue]) -> Void
     /// Whether two DTOs store the same here.
     public let isSame: @Sendable (D, D) -> Bool
+    /// Whether it is the DTO's `id`: the key of its table.
+    public internal(set) var isKey = false
     let type: Any.Type
 
     /// The names of its columns.
@@ -50,7 +52,8 @@ public struct Schema<D>: Sendable {
 
     /// The property at `path`, if the schema has it. Complexity: O(number of properties).
     public func property(at path: AnyKeyPath) -> Property<D>? { properties.first { $0.path == path } }
-    public func index(of path: AnyKeyPath) -> Int? { properties.firstIndex { $0.path == path } }
+    /// The property that is the DTO's `id`.
+    public var key: Property<D>? { properties.first(where: \.isKey) }
 
     /// Decodes the row under `cursor`.
     @inlinable public func decode(_ cursor: RowCursor) throws -> D {

@@ -164,7 +164,11 @@ extension Data: Storable {
 extension UUID: Storable {
     public static var columns: [Column] { [Column(.blob)] }
     public static func probe(_ n: Int) -> UUID {
-        UUID(uuid: (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(truncatingIfNeeded: n >> 8), UInt8(truncatingIfNeeded: n)))
+        UUID(
+            uuid: (
+                1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, UInt8(truncatingIfNeeded: n >> 8),
+                UInt8(truncatingIfNeeded: n)
+            ))
     }
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> UUID {
         defer { position.column &+= 1 }

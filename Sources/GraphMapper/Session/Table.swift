@@ -181,7 +181,8 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
         for request in asked { for dto in try await request(source) { offer(dto) } }
         if core.gathered > core.limit {
             throw GraphError(
-                .tooLarge, "the load reached \(core.gathered) objects, more than the limit of \(core.limit); mark a "
+                .tooLarge,
+                "the load reached \(core.gathered) objects, more than the limit of \(core.limit); mark a "
                     + "link as onDemand or raise the limit", type: D.schema.name)
         }
     }
@@ -192,7 +193,8 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
 
     override func checkGathered() throws {
         if differing {
-            throw GraphError(.conflict, "the source answered with copies of one object that differ", type: D.schema.name)
+            throw GraphError(
+                .conflict, "the source answered with copies of one object that differ", type: D.schema.name)
         }
         let checks = mapping.steps.compactMap { step in step.check.map { (step, $0) } }
         if !checks.isEmpty {
