@@ -7,26 +7,29 @@ where
     public private(set) var step: Step<D>
 
     public init(_ from: KeyPath<D, Ref<C>>, _ to: ReferenceWritableKeyPath<D.Model, C.Model?>) {
-        step = Self.step(from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { $0[keyPath: to] = $1 }) {
-            guard let ref = $0 else {
-                throw GraphError(
-                    .unreachable, "its required owner is gone: link it from an owner, or delete it",
-                    type: D.schema.name, property: D.schema.property(at: from)?.name)
-            }
-            return ref
-        }
+        step = Self.step(
+            from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { $0[keyPath: to] = $1 },
+            answer: {
+                guard let ref = $0 else {
+                    throw GraphError(
+                        .unreachable, "its required owner is gone: link it from an owner, or delete it",
+                        type: D.schema.name, property: D.schema.property(at: from)?.name)
+                }
+                return ref
+            })
     }
 
     public init(_ from: KeyPath<D, Ref<C>?>, _ to: ReferenceWritableKeyPath<D.Model, C.Model?>) {
-        step = Self.step(from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { $0[keyPath: to] = $1 }) {
-            $0 as Any
-        }
+        step = Self.step(
+            from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { $0[keyPath: to] = $1 },
+            answer: { $0 as Any })
     }
 
     /// For a model that was given its parent when it was made: `unowned let owner: Person`.
     @_disfavoredOverload
     public init(_ from: KeyPath<D, Ref<C>>, _ to: KeyPath<D.Model, C.Model>) {
-        step = Self.step(from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { _, _ in }) { $0 as Any }
+        step = Self.step(
+            from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { _, _ in }, answer: { $0 as Any })
         step.answer = { [answer = step.answer] model, snapshot, core in
             guard let value = try answer?(model, snapshot, core) as? Ref<C> else {
                 return Ref<C>(try core.table(C.self).mapping.idOf(model[keyPath: to]))

@@ -29,17 +29,17 @@ where
 
     /// The other side holds the foreign key.
     public init(_ other: C.Type, by foreignKey: KeyPath<C, Ref<D>>, _ to: ReferenceWritableKeyPath<D.Model, C.Model?>) {
-        step = byKey(foreignKey, key: { $0[keyPath: foreignKey].id }, get: { $0[keyPath: to].map { [$0] } ?? [] }) {
-            $0[keyPath: to] = $1.first
-        }
+        step = byKey(
+            foreignKey, key: { $0[keyPath: foreignKey].id }, get: { $0[keyPath: to].map { [$0] } ?? [] },
+            set: { $0[keyPath: to] = $1.first })
     }
 
     /// The other side holds the foreign key, which may be NULL.
     public init(_ other: C.Type, by foreignKey: KeyPath<C, Ref<D>?>, _ to: ReferenceWritableKeyPath<D.Model, C.Model?>)
     {
-        step = byKey(foreignKey, key: { $0[keyPath: foreignKey]?.id }, get: { $0[keyPath: to].map { [$0] } ?? [] }) {
-            $0[keyPath: to] = $1.first
-        }
+        step = byKey(
+            foreignKey, key: { $0[keyPath: foreignKey]?.id }, get: { $0[keyPath: to].map { [$0] } ?? [] },
+            set: { $0[keyPath: to] = $1.first })
     }
 
     /// A nested DTO.
@@ -72,15 +72,17 @@ where
     /// The other side holds the foreign key.
     public init(_ other: C.Type, by foreignKey: KeyPath<C, Ref<D>>, _ to: ReferenceWritableKeyPath<D.Model, [C.Model]>)
     {
-        step = byKey(foreignKey, key: { $0[keyPath: foreignKey].id }, get: { $0[keyPath: to] }) { $0[keyPath: to] = $1 }
+        step = byKey(
+            foreignKey, key: { $0[keyPath: foreignKey].id }, get: { $0[keyPath: to] },
+            set: { $0[keyPath: to] = $1 })
     }
 
     /// The other side holds the foreign key, which may be NULL.
     public init(_ other: C.Type, by foreignKey: KeyPath<C, Ref<D>?>, _ to: ReferenceWritableKeyPath<D.Model, [C.Model]>)
     {
-        step = byKey(foreignKey, key: { $0[keyPath: foreignKey]?.id }, get: { $0[keyPath: to] }) {
-            $0[keyPath: to] = $1
-        }
+        step = byKey(
+            foreignKey, key: { $0[keyPath: foreignKey]?.id }, get: { $0[keyPath: to] },
+            set: { $0[keyPath: to] = $1 })
     }
 
     /// The other side holds the foreign key; the model keeps a set.
@@ -88,9 +90,9 @@ where
         _ other: C.Type, by foreignKey: KeyPath<C, Ref<D>>, _ to: ReferenceWritableKeyPath<D.Model, Set<C.Model>>
     )
     where C.Model: Hashable {
-        step = byKey(foreignKey, key: { $0[keyPath: foreignKey].id }, get: { Array($0[keyPath: to]) }) {
-            $0[keyPath: to] = Set($1)
-        }
+        step = byKey(
+            foreignKey, key: { $0[keyPath: foreignKey].id }, get: { Array($0[keyPath: to]) },
+            set: { $0[keyPath: to] = Set($1) })
     }
 
     /// Nested DTOs.
