@@ -2,9 +2,9 @@
 /// ``ChangeSink``.
 public protocol GraphBacking {
     /// Runs `body` with a source whose answers all come from one snapshot.
-    func read(_ body: (any GraphSource) async throws -> Void) async throws
+    func snapshot(_ body: (any GraphSource) async throws -> Void) async throws
     /// Runs `body` in one transaction, which is undone if it throws.
-    func write(_ body: (any ChangeSink) async throws -> Void) async throws
+    func transaction(_ body: (any ChangeSink) async throws -> Void) async throws
 }
 
 /// An identity map and a unit of work: one instance for each stored object, and saves of what changed.
@@ -71,7 +71,7 @@ public final class GraphSession {
         await acquire()
         defer { release() }
         var loaded: [D] = []
-        try await required(backing).read { source in
+        try await required(backing).snapshot { source in
             core.startLoad()
             core.following = Set(following)
             defer { core.following = [] }
@@ -97,7 +97,7 @@ public final class GraphSession {
         try validate()
         await acquire()
         defer { release() }
-        try await required(backing).read { source in
+        try await required(backing).snapshot { source in
             core.startLoad()
             for table in core.order { table.wantAll() }
             while try core.expand() {
@@ -142,7 +142,7 @@ public final class GraphSession {
         let plan = try core.plan()
         let changes = plan.changeSet(ranks: core.ranks())
         if !changes.isEmpty {
-            try await required(backing).write { sink in
+            try await required(backing).transaction { sink in
                 for change in changes.changes { try await sink.apply(change) }
             }
         }

@@ -350,16 +350,20 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
             let model = unsafeDowncast(object, to: D.Model.self)
             let old = snapshots[slot]
             if identity.deleted.contains(slot) {
-                if let old { plan.deletes[rank, default: []].append(deletion(old)) }
+                if let old { plan.deletes[rank, default: []].append(D.schema.deletion(of: old)) }
                 let id = mapping.idOf(model)
                 plan.commit.append { [self] in forget(id) }
             } else if let old {
                 guard let new = try changed(old, model, slot) else { continue }
-                update(old, new, into: &plan)
+                let change = D.schema.update(from: old, to: new)
+                if let row = change.row { plan.updates.append(row) }
+                plan.relinks += change.links
                 plan.commit.append { [self] in snapshots[slot] = new }
             } else {
                 let new = try record(of: model)
-                insert(new, rank, into: &plan)
+                let change = D.schema.insertion(of: new)
+                plan.inserts[rank, default: []].append(change.row)
+                plan.relinks += change.links
                 plan.commit.append { [self] in stored(new, model) }
             }
         }
@@ -425,61 +429,6 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
         return try D.schema.make { values[$0] }
     }
 
-    // MARK: Changes
-
-    private func insert(_ new: D, _ rank: Int, into plan: inout WritePlan) {
-        var values: [StoredValue] = []
-        var columns: [String] = []
-        let key = key(of: new)
-        for property in D.schema.properties where !property.isNested {
-            if property.isList {
-                var targets: [StoredValue] = []
-                property.encode(new, &targets)
-                guard !targets.isEmpty else { continue }
-                plan.relinks.append(relink(property.name, key, [], targets))
-            } else {
-                columns += property.columnNames
-                property.encode(new, &values)
-            }
-        }
-        plan.inserts[rank, default: []].append(
-            .insert(.init(table: D.schema.name, columns: columns, values: values, key: key)))
-    }
-
-    private func update(_ old: D, _ new: D, into plan: inout WritePlan) {
-        var change = ChangeSet.Update(table: D.schema.name, key: key(of: old), columns: [], values: [], expected: [])
-        for property in D.schema.properties where !property.isNested && !property.isSame(old, new) {
-            var before: [StoredValue] = []
-            var after: [StoredValue] = []
-            property.encode(old, &before)
-            property.encode(new, &after)
-            if property.isList {
-                plan.relinks.append(relink(property.name, change.key, before, after))
-                continue
-            }
-            for (column, pair) in zip(property.columnNames, zip(before, after)) where pair.0 != pair.1 {
-                change.columns.append(column)
-                change.expected.append(pair.0)
-                change.values.append(pair.1)
-            }
-        }
-        if !change.columns.isEmpty { plan.updates.append(.update(change)) }
-    }
-
-    private func relink(
-        _ name: String, _ key: [StoredValue], _ base: [StoredValue], _ targets: [StoredValue]
-    ) -> ChangeSet.Change {
-        .relink(.init(table: D.schema.name, property: name, key: key, base: base, targets: targets))
-    }
-
-    private func deletion(_ old: D) -> ChangeSet.Change { .delete(.init(table: D.schema.name, key: key(of: old))) }
-
-    private func key(of dto: D) -> [StoredValue] {
-        var key: [StoredValue] = []
-        dto.id.encode(into: &key)
-        return key
-    }
-
     override func evict(_ model: AnyObject) {
         guard let model = model as? D.Model else { return }
         forget(mapping.idOf(model))
@@ -495,9 +444,7 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
     override func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? {
         guard let dto = dto as? D else { return nil }
         let values = D.schema.properties.filter { !$0.isNested }.map { property in
-            var stored: [StoredValue] = []
-            property.encode(dto, &stored)
-            return (property.name, stored.map(\.description).joined(separator: ", "))
+            (property.name, property.stored(dto).map(\.description).joined(separator: ", "))
         }
         return (D.schema.name, "\(dto.id)", values)
     }

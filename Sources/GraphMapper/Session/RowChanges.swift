@@ -1,0 +1,68 @@
+extension Schema where D: Identifiable, D.ID: Storable {
+    /// What inserts a DTO's row: the row, then its ordered links.
+    public func insertion(of dto: D) -> (row: ChangeSet.Change, links: [ChangeSet.Change]) {
+        var row = ChangeSet.Insertion(table: name, columns: [], values: [], key: key(of: dto))
+        var links: [ChangeSet.Change] = []
+        for property in properties where !property.isNested {
+            if property.isList {
+                let targets = property.stored(dto)
+                if !targets.isEmpty { links.append(relink(property, row.key, [], targets)) }
+            } else {
+                row.columns += property.columnNames
+                row.values += property.stored(dto)
+            }
+        }
+        return (.insert(row), links)
+    }
+
+    /// What makes `old` into `new`, the names of the properties that are written among it.
+    ///
+    /// - Parameter all: whether to write properties that are the same too.
+    public func update(
+        from old: D, to new: D, all: Bool = false
+    ) -> (row: ChangeSet.Change?, links: [ChangeSet.Change], properties: [String]) {
+        var row = ChangeSet.Update(table: name, key: key(of: old), columns: [], values: [], expected: [])
+        var links: [ChangeSet.Change] = []
+        var names: [String] = []
+        for property in properties where !property.isNested && (all || !property.isSame(old, new)) {
+            if property.isKey && all { continue }
+            names.append(property.name)
+            let before = property.stored(old)
+            let after = property.stored(new)
+            if property.isList {
+                links.append(relink(property, row.key, before, after))
+                continue
+            }
+            for (column, pair) in zip(property.columnNames, zip(before, after)) where all || pair.0 != pair.1 {
+                row.columns.append(column)
+                row.expected.append(pair.0)
+                row.values.append(pair.1)
+            }
+        }
+        return (row.columns.isEmpty ? nil : .update(row), links, names)
+    }
+
+    /// What deletes a DTO's row.
+    public func deletion(of dto: D) -> ChangeSet.Change { .delete(.init(table: name, key: key(of: dto))) }
+
+    private func key(of dto: D) -> [StoredValue] {
+        var key: [StoredValue] = []
+        dto.id.encode(into: &key)
+        return key
+    }
+
+    private func relink(
+        _ property: Property<D>, _ key: [StoredValue], _ base: [StoredValue], _ targets: [StoredValue]
+    ) -> ChangeSet.Change {
+        .relink(.init(table: name, property: property.name, key: key, base: base, targets: targets))
+    }
+}
+
+extension Property {
+    /// The property's stored values.
+    func stored(_ dto: D) -> [StoredValue] {
+        var values: [StoredValue] = []
+        encode(dto, &values)
+        return values
+    }
+}

@@ -1,0 +1,84 @@
+/// What a record must satisfy. One concrete type, which keeps mistakes in long filters quick to report.
+public struct Condition: Sendable {
+    let sql: String
+    let values: [StoredValue]
+
+    public static func && (left: Self, right: Self) -> Self {
+        Condition(sql: "(\(left.sql) AND \(right.sql))", values: left.values + right.values)
+    }
+    public static func || (left: Self, right: Self) -> Self {
+        Condition(sql: "(\(left.sql) OR \(right.sql))", values: left.values + right.values)
+    }
+    public static prefix func ! (condition: Self) -> Self {
+        Condition(sql: "NOT coalesce(\(condition.sql), 0)", values: condition.values)
+    }
+}
+
+/// Joins terms, one a line, with *and*.
+@resultBuilder public enum ConditionBuilder {
+    public static func buildBlock(_ terms: Condition...) -> Condition {
+        guard let first = terms.first else { return Condition(sql: "1", values: []) }
+        return terms.dropFirst().reduce(first) { $0 && $1 }
+    }
+}
+
+/// A column, or one reached through a link, in a condition.
+@dynamicMemberLookup
+public struct ColumnExpression<V>: Sendable {
+    let sql: String
+
+    /// A column of the record that the link points to.
+    public subscript<R: StoredRecord, W>(dynamicMember path: any KeyPath<R, W> & Sendable) -> ColumnExpression<W>
+    where V == Ref<R> { through(path) }
+
+    /// The same for an optional link: NULL where there is none.
+    public subscript<R: StoredRecord, W>(dynamicMember path: any KeyPath<R, W> & Sendable) -> ColumnExpression<W>
+    where V == Ref<R>? { through(path) }
+
+    private func through<R: StoredRecord, W>(_ path: any KeyPath<R, W> & Sendable) -> ColumnExpression<W> {
+        let table = Layout.quoted(R.schema.name)
+        let name = Layout.quoted(R.schema.property(at: path)?.name ?? "")
+        let key = Layout.quoted(R.schema.key?.name ?? "id")
+        return ColumnExpression<W>(sql: "(SELECT t.\(name) FROM \(table) AS t WHERE t.\(key) = \(sql))")
+    }
+}
+
+/// A record's columns, by its properties' names.
+@dynamicMemberLookup
+public struct Columns<R: StoredRecord>: Sendable {
+    public subscript<V>(dynamicMember path: any KeyPath<R, V> & Sendable) -> ColumnExpression<V> {
+        let name = R.schema.property(at: path)?.name ?? ""
+        return ColumnExpression(sql: "\(Layout.quoted(R.schema.name)).\(Layout.quoted(name))")
+    }
+}
+
+extension ColumnExpression where V: Storable {
+    private static func compare(_ left: Self, _ sign: String, _ right: V) -> Condition {
+        Condition(sql: "\(left.sql) \(sign) ?", values: [right.stored])
+    }
+
+    public static func == (left: Self, right: V) -> Condition { compare(left, "IS", right) }
+    public static func != (left: Self, right: V) -> Condition { compare(left, "IS NOT", right) }
+    public static func < (left: Self, right: V) -> Condition { compare(left, "<", right) }
+    public static func <= (left: Self, right: V) -> Condition { compare(left, "<=", right) }
+    public static func > (left: Self, right: V) -> Condition { compare(left, ">", right) }
+    public static func >= (left: Self, right: V) -> Condition { compare(left, ">=", right) }
+
+    public func isIn(_ values: [V]) -> Condition {
+        let marks = values.map { _ in "?" }.joined(separator: ", ")
+        return Condition(sql: "\(sql) IN (\(marks))", values: values.map(\.stored))
+    }
+
+    public var isNil: Condition { Condition(sql: "\(sql) IS NULL", values: []) }
+}
+
+extension ColumnExpression where V == String {
+    /// Whether the text occurs, by its bytes.
+    public func contains(_ text: String) -> Condition {
+        Condition(sql: "instr(\(sql), ?) > 0", values: [.text(text)])
+    }
+
+    public func hasPrefix(_ text: String) -> Condition {
+        Condition(sql: "substr(\(sql), 1, length(?)) = ?", values: [.text(text), .text(text)])
+    }
+}

@@ -1,0 +1,32 @@
+extension GraphStore: GraphBacking {
+    public func snapshot(_ body: (any GraphSource) async throws -> Void) async throws {
+        try await read { transaction in try await body(transaction) }
+    }
+
+    public func transaction(_ body: (any ChangeSink) async throws -> Void) async throws {
+        try await write { transaction in try await body(transaction) }
+    }
+}
+
+extension GraphSession {
+    /// A session over a store, with one mapping for each record type that it maps.
+    public convenience init(_ store: GraphStore, _ mappings: any AnyMapping...) { self.init(store, mappings) }
+
+    /// The models of a query, in its order, with everything that they link to.
+    ///
+    /// - Parameter following: model properties of on-demand links that this load follows.
+    public func models<R: StoredRecord>(_ query: Query<R>, following: [AnyKeyPath] = []) async throws -> [R.Model]
+    where R.Model: AnyObject {
+        try await load(R.self, following: following) { source in
+            guard let transaction = source as? ReadTransaction else {
+                throw GraphError(.misuse, "queries need a session over a GraphStore")
+            }
+            return try await transaction.fetch(query)
+        }
+    }
+
+    /// The first model of a query.
+    public func first<R: StoredRecord>(_ query: Query<R>) async throws -> R.Model? where R.Model: AnyObject {
+        try await models(query.limit(1)).first
+    }
+}

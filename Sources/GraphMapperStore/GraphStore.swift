@@ -1,0 +1,187 @@
+import Foundation
+
+/// An embedded object store: one SQLite file, one writer, reads beside it.
+public final class GraphStore: Sendable {
+    public enum Location: Sendable {
+        case file(String)
+        case inMemory
+    }
+
+    public struct Options: Sendable {
+        public var isReadOnly = false
+        /// Seconds to wait for another process's write.
+        public var busyTimeout = 5.0
+        /// At most so many reads run at once.
+        public var readers = 4
+        /// Sees each fresh connection first: for pragmas and keys.
+        public var prepare: (@Sendable (Connection) throws -> Void)?
+        public init() {}
+    }
+
+    let writer: Connection
+    private let writing = Turnstile()
+    private let readers: ReaderPool?
+    @TaskLocal static var current: ObjectIdentifier?
+
+    /// Opens or makes the store. Tables that the file lacks are made.
+    ///
+    /// - Throws: ``GraphError`` that lists every mistake of the records' schemas; ``StoreError`` if the file cannot be
+    ///   opened, is not a database, or has other columns than the records.
+    public static func open(
+        _ location: Location, options: Options = Options(), _ records: any StoredRecord.Type...
+    ) async throws -> GraphStore {
+        try await GraphStore(location, options, records)
+    }
+
+    private init(_ location: Location, _ options: Options, _ records: [any StoredRecord.Type]) async throws {
+        try Self.validate(records)
+        let path: String
+        switch location {
+        case .file(let file): path = file
+        case .inMemory: path = ":memory:"
+        }
+        let connect: @Sendable (Bool) throws -> Connection = { readOnly in
+            let connection = try Connection(path: path, readOnly: readOnly, busyTimeout: options.busyTimeout)
+            try options.prepare?(connection)
+            return connection
+        }
+        writer = try connect(options.isReadOnly)
+        if case .file = location {
+            readers = ReaderPool(limit: options.readers) { try connect(true) }
+        } else {
+            readers = nil
+        }
+        try install(records.map { Layout($0) }, options.isReadOnly)
+    }
+
+    private static func validate(_ records: [any StoredRecord.Type]) throws {
+        func mistakes<R: StoredRecord>(_ type: R.Type) -> [String] {
+            R.schema.mistakes + (R.schema.key == nil ? ["\(R.schema.name): no property is its id"] : [])
+                + R.schema.properties.compactMap { property in
+                    guard let target = property.link?.record, !records.contains(where: { $0 == target }) else {
+                        return nil
+                    }
+                    return "\(R.schema.name).\(property.name): \(target) is not among the records to open with"
+                }
+        }
+        let all = records.flatMap { mistakes($0) }
+        guard all.isEmpty else { throw GraphError(.invalidSchema, all.joined(separator: "\n")) }
+    }
+
+    private func install(_ layouts: [Layout], _ isReadOnly: Bool) throws {
+        guard !isReadOnly else { return }
+        try writer.execute("BEGIN IMMEDIATE")
+        do {
+            try writer.execute("CREATE TABLE IF NOT EXISTS graphmapper (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
+            let differences = try layouts.flatMap { try $0.install(writer) }
+            guard differences.isEmpty else {
+                throw StoreError(.schemaMismatch, differences.joined(separator: "; ") + "; migrate the file")
+            }
+            try writer.execute(
+                "INSERT INTO graphmapper VALUES ('format', 1), ('fingerprint', ?) "
+                    + "ON CONFLICT DO UPDATE SET value = excluded.value",
+                [.text(Layout.fingerprint(layouts))])
+            try writer.execute("COMMIT")
+        } catch {
+            try writer.execute("ROLLBACK")
+            throw error
+        }
+    }
+
+    /// Runs `body` on one snapshot of the store.
+    public func read<T>(_ body: (ReadTransaction) async throws -> T) async throws -> T {
+        guard let readers else {
+            return try await exclusively { try await transaction("BEGIN", ReadTransaction(writer), body) }
+        }
+        let connection = try await readers.take()
+        do {
+            let result = try await transaction("BEGIN", ReadTransaction(connection), body)
+            await readers.give(connection)
+            return result
+        } catch {
+            await readers.give(connection)
+            throw error
+        }
+    }
+
+    /// Runs `body` in one transaction: all of it is written, or, if it throws, nothing.
+    public func write<T>(_ body: (WriteTransaction) async throws -> T) async throws -> T {
+        try await exclusively { try await transaction("BEGIN IMMEDIATE", WriteTransaction(writer), body) }
+    }
+
+    private func exclusively<T>(_ body: () async throws -> T) async throws -> T {
+        guard Self.current != ObjectIdentifier(self) else {
+            throw StoreError(.misuse, "a transaction of this store is open in this task; use it, or its savepoints")
+        }
+        await writing.enter()
+        do {
+            let result = try await Self.$current.withValue(ObjectIdentifier(self)) { try await body() }
+            await writing.leave()
+            return result
+        } catch {
+            await writing.leave()
+            throw error
+        }
+    }
+
+    private func transaction<X: ReadTransaction, T>(
+        _ begin: String, _ transaction: X, _ body: (X) async throws -> T
+    ) async throws -> T {
+        defer { transaction.isOpen = false }
+        try transaction.connection.execute(begin)
+        do {
+            let result = try await body(transaction)
+            try transaction.connection.execute("COMMIT")
+            return result
+        } catch {
+            if transaction.connection.isInTransaction { try transaction.connection.execute("ROLLBACK") }
+            throw error
+        }
+    }
+}
+
+/// Read connections, made as needed and kept.
+actor ReaderPool {
+    private let limit: Int
+    private let connect: @Sendable () throws -> Connection
+    private var idle: [Connection] = []
+    private var open = 0
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(limit: Int, connect: @escaping @Sendable () throws -> Connection) {
+        self.limit = max(1, limit)
+        self.connect = connect
+    }
+
+    func take() async throws -> Connection {
+        while true {
+            if let connection = idle.popLast() { return connection }
+            if open < limit {
+                let connection = try connect()
+                open += 1
+                return connection
+            }
+            await withCheckedContinuation { waiting.append($0) }
+        }
+    }
+
+    func give(_ connection: Connection) {
+        idle.append(connection)
+        if !waiting.isEmpty { waiting.removeFirst().resume() }
+    }
+}
+
+extension GraphStore {
+    public func fetch<R: StoredRecord>(_ query: Query<R>) async throws -> [R] {
+        try await read { try await $0.fetch(query) }
+    }
+    public func first<R: StoredRecord>(_ query: Query<R>) async throws -> R? {
+        try await fetch(query.limit(1)).first
+    }
+    public func find<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> R? {
+        try await read { try await $0.find(type, id) }
+    }
+    public func count<R: StoredRecord>(_ query: Query<R>) async throws -> Int {
+        try await read { try await $0.count(query) }
+    }
+}

@@ -1,0 +1,118 @@
+/// One row's edit of an ordered link.
+enum ListEdit: Hashable {
+    case delete(Int64)
+    case move(from: Int64, to: Int64)
+    case insert(Int64, StoredValue)
+
+    /// The fewest edits from `base`, whose rows stand at `positions`, to `targets`.
+    ///
+    /// What stays is a longest increasing run of matched rows (patience sorting); other matched rows move, the rest
+    /// is deleted or inserted. Where no position is free between two neighbours the whole list is numbered anew.
+    /// Complexity: O(n log n).
+    static func minimal(
+        from base: [StoredValue], _ positions: [Int64], to targets: [StoredValue], gap: Int64
+    ) -> [ListEdit] {
+        let matches = match(base, targets)
+        let staying = longestRun(matches)
+        var new: [Int64?] = targets.indices.map { index in staying.contains(index) ? matches[index].map { positions[$0] } : nil }
+        guard fill(&new, gap) else { return renumbered(base, positions, targets, gap) }
+        let used = Set(matches.compactMap { $0 })
+        var edits: [ListEdit] = base.indices.filter { !used.contains($0) }.map { .delete(positions[$0]) }
+        for index in targets.indices where !staying.contains(index) {
+            guard let position = new[index] else { continue }
+            if let old = matches[index] {
+                edits.append(.move(from: positions[old], to: position))
+            } else {
+                edits.append(.insert(position, targets[index]))
+            }
+        }
+        return edits
+    }
+
+    /// For each target the row that it takes over. Equal runs at both ends match in place, the rest in order of
+    /// occurrence.
+    private static func match(_ base: [StoredValue], _ targets: [StoredValue]) -> [Int?] {
+        var matches = [Int?](repeating: nil, count: targets.count)
+        var head = 0
+        while head < min(base.count, targets.count), base[head] == targets[head] {
+            matches[head] = head
+            head += 1
+        }
+        var tail = 0
+        while tail < min(base.count, targets.count) - head,
+            base[base.count - 1 - tail] == targets[targets.count - 1 - tail]
+        {
+            matches[targets.count - 1 - tail] = base.count - 1 - tail
+            tail += 1
+        }
+        var free: [StoredValue: [Int]] = [:]
+        for index in (head..<base.count - tail).reversed() { free[base[index], default: []].append(index) }
+        for index in head..<targets.count - tail { matches[index] = free[targets[index]]?.popLast() }
+        return matches
+    }
+
+    /// Indices of the targets that stay where they are.
+    private static func longestRun(_ matches: [Int?]) -> Set<Int> {
+        var tails: [Int] = []
+        var previous = [Int?](repeating: nil, count: matches.count)
+        for index in matches.indices {
+            guard let value = matches[index] else { continue }
+            var low = 0
+            var high = tails.count
+            while low < high {
+                let middle = (low + high) / 2
+                if (matches[tails[middle]] ?? 0) < value { low = middle + 1 } else { high = middle }
+            }
+            previous[index] = low > 0 ? tails[low - 1] : nil
+            if low == tails.count { tails.append(index) } else { tails[low] = index }
+        }
+        var staying: Set<Int> = []
+        var next = tails.last
+        while let index = next {
+            staying.insert(index)
+            next = previous[index]
+        }
+        return staying
+    }
+
+    /// Gives every target a position between those that stay; false if one gap is too small.
+    ///
+    /// Positions of rows that are deleted or moved away are not reused, since edits run one after the other.
+    private static func fill(_ new: inout [Int64?], _ gap: Int64) -> Bool {
+        var index = 0
+        var low: Int64?
+        while index < new.count {
+            if let position = new[index] {
+                low = position
+                index += 1
+                continue
+            }
+            var end = index
+            while end < new.count, new[end] == nil { end += 1 }
+            let count = Int64(end - index)
+            let high = end < new.count ? new[end] : nil
+            for offset in 0..<count {
+                switch (low, high) {
+                case (let low?, let high?):
+                    let step = (high - low) / (count + 1)
+                    guard step > 1 else { return false }
+                    new[index + Int(offset)] = low + step * (offset + 1) | 1
+                case (let low?, nil): new[index + Int(offset)] = low + gap * (offset + 1)
+                case (nil, let high?): new[index + Int(offset)] = high - gap * (count - offset)
+                case (nil, nil): new[index + Int(offset)] = gap * (offset + 1)
+                }
+            }
+            low = new[end - 1]
+            index = end
+        }
+        return true
+    }
+
+    private static func renumbered(
+        _ base: [StoredValue], _ positions: [Int64], _ targets: [StoredValue], _ gap: Int64
+    ) -> [ListEdit] {
+        let start = (positions.max() ?? 0) + gap
+        return positions.map { .delete($0) }
+            + targets.enumerated().map { .insert(start + Int64($0.offset) * gap, $0.element) }
+    }
+}

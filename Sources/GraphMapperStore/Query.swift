@@ -1,0 +1,56 @@
+/// Which records, in which order: a value.
+public struct Query<R: StoredRecord>: Sendable {
+    private var condition: Condition?
+    private var order: [String] = []
+    private var limit: Int?
+    private var offset: Int?
+
+    public init(_ type: R.Type) {}
+
+    /// Only records that satisfy every term.
+    public func `where`(@ConditionBuilder _ terms: (Columns<R>) -> Condition) -> Self {
+        var copy = self
+        let new = terms(Columns())
+        copy.condition = condition.map { $0 && new } ?? new
+        return copy
+    }
+
+    /// Sorts by a property, after those named before. NULL comes first, as SQLite has it.
+    public func sorted<V: Storable>(
+        by path: any KeyPath<R, V> & Sendable, descending: Bool = false
+    ) -> Self {
+        var copy = self
+        let name = R.schema.property(at: path)?.name ?? "rowid"
+        copy.order.append("\(Layout.quoted(name)) \(descending ? "DESC" : "ASC")")
+        return copy
+    }
+
+    public func limit(_ count: Int) -> Self {
+        var copy = self
+        copy.limit = max(0, limit.map { min($0, count) } ?? count)
+        return copy
+    }
+
+    public func offset(_ count: Int) -> Self {
+        var copy = self
+        copy.offset = max(0, count)
+        return copy
+    }
+
+    /// What follows the table's name.
+    var tail: String {
+        var sql = ""
+        if let condition { sql += "WHERE \(condition.sql) " }
+        if !order.isEmpty { sql += "ORDER BY \(order.joined(separator: ", ")) " }
+        if limit != nil || offset != nil { sql += "LIMIT ? OFFSET ?" }
+        return sql
+    }
+
+    var values: [StoredValue] {
+        var values = condition?.values ?? []
+        if limit != nil || offset != nil {
+            values += [.integer(limit.map(Int64.init) ?? -1), .integer(Int64(offset ?? 0))]
+        }
+        return values
+    }
+}

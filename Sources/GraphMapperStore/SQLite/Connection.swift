@@ -1,0 +1,103 @@
+internal import CSQLite
+import Foundation
+
+/// One connection to a SQLite file.
+///
+/// It is opened without SQLite's own mutexes: whoever uses it holds the store's lock for it.
+public final class Connection: @unchecked Sendable {
+    // Sendable because only the holder of the ``Turnstile`` that the store keeps for it calls it: one task at a time.
+    private let handle: OpaquePointer
+    private var statements: [String: Statement] = [:]
+    /// Sees each statement as it starts to run: for logs and tests.
+    public var onStatement: ((String) -> Void)?
+    /// How many statements have run.
+    public private(set) var statementCount = 0
+    let variableLimit: Int
+
+    init(path: String, readOnly: Bool, busyTimeout: Double) throws {
+        var opened: OpaquePointer?
+        let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        guard let opened, code == SQLITE_OK else {
+            defer { sqlite3_close_v2(opened) }
+            throw Self.error(code, opened.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory", path)
+        }
+        handle = opened
+        variableLimit = Int(sqlite3_limit(opened, SQLITE_LIMIT_VARIABLE_NUMBER, -1))
+        sqlite3_busy_timeout(handle, Int32(busyTimeout * 1000))
+        try execute("PRAGMA foreign_keys = ON")
+        try execute("PRAGMA cache_size = -65536")
+        if !readOnly {
+            try execute("PRAGMA journal_mode = WAL")
+            try execute("PRAGMA synchronous = NORMAL")
+        }
+    }
+
+    deinit {
+        statements.removeAll()
+        sqlite3_close_v2(handle)
+    }
+
+    /// Runs one statement to its end.
+    public func execute(_ sql: String, _ values: [StoredValue] = []) throws {
+        try run(sql, values) { _ in }
+    }
+
+    /// Runs one statement and hands over each row.
+    func run(_ sql: String, _ values: [StoredValue], isCached: Bool = true, row: (Statement) throws -> Void) throws {
+        let statement = try prepare(sql, isCached: isCached)
+        defer { statement.reset() }
+        try statement.bind(values)
+        statementCount += 1
+        onStatement?(sql)
+        while try statement.step() { try row(statement) }
+    }
+
+    /// The rows of a statement, each as its values.
+    public func rows(_ sql: String, _ values: [StoredValue] = []) throws -> [[StoredValue]] {
+        var rows: [[StoredValue]] = []
+        try run(sql, values) { rows.append($0.values) }
+        return rows
+    }
+
+    /// Rows that the last insert, update or delete touched.
+    var changeCount: Int { Int(sqlite3_changes(handle)) }
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    private func prepare(_ sql: String, isCached: Bool) throws -> Statement {
+        if let known = statements[sql] { return known }
+        let statement = try Statement(handle, sql)
+        guard isCached else { return statement }
+        if statements.count >= 256 { statements.removeAll() }
+        statements[sql] = statement
+        return statement
+    }
+
+    static func error(_ code: Int32, _ text: String, _ place: String) -> StoreError {
+        let kind: StoreError.Kind
+        let advice: String
+        switch (code & 0xff, code) {
+        case (SQLITE_NOTADB, _), (SQLITE_CORRUPT, _): (kind, advice) = (.notADatabase, "choose another file")
+        case (SQLITE_READONLY, _): (kind, advice) = (.readOnly, "make the file and its folder writable")
+        case (SQLITE_CANTOPEN, _): (kind, advice) = (.cannotOpen, "check that the folder exists and is writable")
+        case (SQLITE_BUSY, _), (SQLITE_LOCKED, _): (kind, advice) = (.busy, "another writer holds the file; try again")
+        case (SQLITE_FULL, _): (kind, advice) = (.full, "free disk space; nothing was written")
+        case (_, Extended.primaryKey), (_, Extended.unique), (_, Extended.rowID):
+            (kind, advice) = (.duplicateKey, "a row with these values exists; update it instead")
+        case (_, Extended.foreignKey):
+            (kind, advice) = (.foreignKey, "a link points to a row that is not there")
+        case (SQLITE_CONSTRAINT, _): (kind, advice) = (.constraint, "the value breaks a rule of its table")
+        case (SQLITE_MISUSE, _): (kind, advice) = (.misuse, "the statement cannot be used here")
+        default: (kind, advice) = (.database, "nothing was written")
+        }
+        return StoreError(kind, "\(text); \(advice)", code: code, sql: place)
+    }
+}
+
+/// SQLite's extended result codes, whose macros Swift does not import (https://sqlite.org/rescode.html).
+private enum Extended {
+    static let foreignKey: Int32 = 787
+    static let primaryKey: Int32 = 1555
+    static let unique: Int32 = 2067
+    static let rowID: Int32 = 2579
+}

@@ -1,0 +1,117 @@
+import Foundation
+
+/// How a record type lies in the file.
+///
+/// A table a record, keyed by the record's id; foreign keys by id, checked at commit; a table
+/// `<record>_<property>` for each ordered link, clustered on (owner, position) with gaps between positions.
+struct Layout {
+    let table: String
+    let key: String
+    let columns: [(name: String, column: Column)]
+    let statements: [String]
+    let lists: [String]
+
+    /// The distance between the positions of neighbours in a new list.
+    static let gap: Int64 = 1 << 20
+
+    static func quoted(_ name: String) -> String { "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\"" }
+    static func listTable(_ table: String, _ property: String) -> String { quoted("\(table)_\(property)") }
+
+    init<R: StoredRecord>(_ type: R.Type) {
+        let schema = R.schema
+        table = schema.name
+        key = schema.key?.name ?? "id"
+        var columns: [(String, Column)] = []
+        var lines: [String] = []
+        var constraints: [String] = []
+        var more: [String] = []
+        var lists: [String] = []
+        let unique = Set(R.indexes.filter { $0.isUnique && $0.paths.count == 1 }.map { $0.paths[0] as AnyKeyPath })
+        for property in schema.properties where !property.isNested {
+            if let link = property.link, link.isList {
+                lists.append(property.name)
+                more += Self.list(schema.name, schema.key?.columns.first ?? Column(.blob), key, property.name, link)
+                continue
+            }
+            for (name, column) in zip(property.columnNames, property.columns) {
+                columns.append((name, column))
+                lines.append(
+                    "\(Self.quoted(name)) \(Self.type(column.storage))\(column.isNullable ? "" : " NOT NULL")"
+                        + (property.isKey ? " PRIMARY KEY" : ""))
+            }
+            if let link = property.link {
+                let name = Self.quoted(property.name)
+                constraints.append(
+                    "FOREIGN KEY (\(name)) REFERENCES \(Self.quoted(link.table())) DEFERRABLE INITIALLY DEFERRED")
+                if !unique.contains(property.path) {
+                    more.append(
+                        "CREATE INDEX IF NOT EXISTS \(Self.quoted("\(schema.name)_\(property.name)_link")) "
+                            + "ON \(Self.quoted(schema.name)) (\(name))")
+                }
+            }
+        }
+        for index in R.indexes {
+            let names = index.paths.flatMap { schema.property(at: $0)?.columnNames ?? [] }
+            let list = names.map(Self.quoted).joined(separator: ", ")
+            more.append(
+                "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX IF NOT EXISTS "
+                    + "\(Self.quoted("\(schema.name)_\(names.joined(separator: "_"))")) "
+                    + "ON \(Self.quoted(schema.name)) (\(list))")
+        }
+        self.columns = columns
+        self.lists = lists
+        let body = (lines + constraints).joined(separator: ", ")
+        statements = ["CREATE TABLE IF NOT EXISTS \(Self.quoted(schema.name)) (\(body))"] + more
+    }
+
+    private static func list(
+        _ owner: String, _ ownerColumn: Column, _ key: String, _ property: String, _ link: LinkTarget
+    ) -> [String] {
+        let name = listTable(owner, property)
+        let target = link.keyColumns.first ?? Column(.blob)
+        return [
+            """
+            CREATE TABLE IF NOT EXISTS \(name) (owner \(type(ownerColumn.storage)) NOT NULL \
+            REFERENCES \(quoted(owner)) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, \
+            position INTEGER NOT NULL, target \(type(target.storage)) NOT NULL \
+            REFERENCES \(quoted(link.table())) DEFERRABLE INITIALLY DEFERRED, \
+            PRIMARY KEY (owner, position)) WITHOUT ROWID
+            """,
+            "CREATE INDEX IF NOT EXISTS \(quoted("\(owner)_\(property)_target")) ON \(name) (target)",
+        ]
+    }
+
+    private static func type(_ storage: StorageClass) -> String {
+        switch storage {
+        case .integer: "INTEGER"
+        case .real: "REAL"
+        case .text: "TEXT"
+        case .blob: "BLOB"
+        case .null: "ANY"
+        }
+    }
+
+    /// Makes what is missing; answers what differs, in sentences.
+    func install(_ connection: Connection) throws -> [String] {
+        let found = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(table)]).compactMap {
+            if case .text(let name) = $0[0] { name } else { nil }
+        }
+        let wanted = columns.map(\.name)
+        if !found.isEmpty, Set(found) != Set(wanted) {
+            let missing = wanted.filter { !found.contains($0) }.map { "\(table).\($0) is not in the file" }
+            let extra = found.filter { !wanted.contains($0) }.map { "\(table).\($0) is not in the record" }
+            return missing + extra
+        }
+        for statement in statements { try connection.execute(statement) }
+        return []
+    }
+
+    /// FNV-1a of the statements: changes when the layout does.
+    static func fingerprint(_ layouts: [Layout]) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in layouts.flatMap(\.statements).sorted().joined(separator: "\n").utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
+        }
+        return String(hash, radix: 16)
+    }
+}

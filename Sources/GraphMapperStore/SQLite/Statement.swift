@@ -1,0 +1,124 @@
+internal import CSQLite
+
+/// A prepared statement. Belongs to its connection.
+final class Statement {
+    private let database: OpaquePointer
+    let handle: OpaquePointer
+    private let sql: String
+
+    init(_ database: OpaquePointer, _ sql: String) throws {
+        var prepared: OpaquePointer?
+        let code = sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        guard let prepared, code == SQLITE_OK else {
+            throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
+        }
+        self.database = database
+        self.sql = sql
+        handle = prepared
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    func bind(_ values: [StoredValue]) throws {
+        for (index, value) in values.enumerated() {
+            let code = bind(value, Int32(index + 1))
+            guard code == SQLITE_OK else {
+                throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
+            }
+        }
+    }
+
+    private func bind(_ value: StoredValue, _ index: Int32) -> Int32 {
+        switch value {
+        case .null: return sqlite3_bind_null(handle, index)
+        case .integer(let value): return sqlite3_bind_int64(handle, index, value)
+        case .real(let value): return sqlite3_bind_double(handle, index, value)
+        case .text(var text):
+            return text.withUTF8 {
+                sqlite3_bind_text64(
+                    handle, index, UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: CChar.self) ?? empty,
+                    UInt64($0.count), copied, UInt8(SQLITE_UTF8))
+            }
+        case .blob(let bytes):
+            if bytes.isEmpty { return sqlite3_bind_zeroblob(handle, index, 0) }
+            return bytes.withUnsafeBytes {
+                sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), copied)
+            }
+        }
+    }
+
+    func step() throws -> Bool {
+        let code = sqlite3_step(handle)
+        switch code {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        default: throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
+        }
+    }
+
+    func reset() {
+        sqlite3_reset(handle)
+        sqlite3_clear_bindings(handle)
+    }
+
+    /// The current row's values.
+    var values: [StoredValue] { (0..<sqlite3_column_count(handle)).map(value) }
+
+    func value(_ column: Int32) -> StoredValue {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, column))
+        case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, column))
+        case SQLITE_TEXT:
+            let start = sqlite3_column_text(handle, column)
+            let count = Int(sqlite3_column_bytes(handle, column))
+            return .text(String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self))
+        case SQLITE_BLOB:
+            let start = sqlite3_column_blob(handle, column)
+            return .blob([UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))))
+        default: return .null
+        }
+    }
+
+    func cursor(_ lists: LinkLists?) -> RowCursor { RowCursor(reading.pointer, handle: handle, lists: lists) }
+}
+
+/// A text of no bytes: SQLite takes a null address for NULL.
+private var empty: UnsafePointer<CChar>? { reading.empty }
+
+/// SQLite copies what is bound.
+private var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+/// SQLite's table of reading functions, made once and never freed or changed: safe to share.
+private struct Reading: @unchecked Sendable {
+    let pointer: UnsafePointer<CursorFunctions>
+    let empty: UnsafePointer<CChar>
+
+    init() {
+        let functions = UnsafeMutablePointer<CursorFunctions>.allocate(capacity: 1)
+        functions.initialize(
+            to: CursorFunctions { handle, column, wanted, raw in
+                let out = raw.assumingMemoryBound(to: Cell.self)
+                let value = sqlite3_column_value(handle, column)
+                let found = sqlite3_value_type(value)
+                if found != wanted { return found }
+                switch found {
+                case SQLITE_INTEGER: out.pointee.bits = UInt64(bitPattern: sqlite3_value_int64(value))
+                case SQLITE_FLOAT: out.pointee.bits = sqlite3_value_double(value).bitPattern
+                case SQLITE_TEXT:
+                    out.pointee.bits = UInt64(UInt(bitPattern: sqlite3_value_text(value)))
+                    out.pointee.count = Int(sqlite3_value_bytes(value))
+                case SQLITE_BLOB:
+                    out.pointee.bits = UInt64(UInt(bitPattern: sqlite3_value_blob(value)))
+                    out.pointee.count = Int(sqlite3_value_bytes(value))
+                default: break
+                }
+                return found
+            })
+        pointer = UnsafePointer(functions)
+        let nothing = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
+        nothing.initialize(to: 0)
+        empty = UnsafePointer(nothing)
+    }
+}
+
+private let reading = Reading()

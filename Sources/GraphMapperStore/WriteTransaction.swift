@@ -1,0 +1,164 @@
+/// What an upsert did.
+public enum UpsertOutcome: Sendable, Hashable {
+    case inserted
+    /// The properties that differed and were written.
+    case updated([String])
+    case unchanged
+}
+
+/// What an upsert does with a row that is there.
+public enum UpsertPolicy: Sendable, Hashable {
+    /// A duplicate key is an error.
+    case error
+    /// Writes the properties that differ; nil is a value like any other.
+    case modified
+    /// Writes every property.
+    case all
+}
+
+/// Reads and writes in one transaction. Ends with its closure.
+public final class WriteTransaction: ReadTransaction, ChangeSink {
+    public func insert<R: StoredRecord>(_ record: R) async throws {
+        let change = R.schema.insertion(of: record)
+        try await apply(change.row)
+        for link in change.links { try await apply(link) }
+    }
+
+    /// One prepared statement for all.
+    public func insert<R: StoredRecord>(contentsOf records: some Sequence<R>) async throws {
+        for record in records { try await insert(record) }
+    }
+
+    @discardableResult
+    public func upsert<R: StoredRecord>(_ record: R, policy: UpsertPolicy = .modified) async throws -> UpsertOutcome {
+        guard policy != .error, let old = try await find(R.self, record.id) else {
+            try await insert(record)
+            return .inserted
+        }
+        let change = R.schema.update(from: old, to: record, all: policy == .all)
+        if let row = change.row { try await apply(row) }
+        for link in change.links { try await apply(link) }
+        return change.properties.isEmpty ? .unchanged : .updated(change.properties)
+    }
+
+    /// Writes the properties that the patch sets, and reads nothing. False if there is no such row.
+    @discardableResult
+    public func apply<R: StoredRecord>(_ patch: Patch<R>) async throws -> Bool {
+        try check()
+        guard !patch.columns.isEmpty else { return try await find(R.self, patch.id) != nil }
+        let list = patch.columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
+        try connection.execute(
+            "UPDATE \(table(R.self)) SET \(list) WHERE \(keyColumn(R.self)) = ?", patch.values + [patch.id.stored])
+        return connection.changeCount > 0
+    }
+
+    /// Deletes the row with this id. False if there is none.
+    @discardableResult
+    public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
+        try check()
+        try connection.execute("DELETE FROM \(table(type)) WHERE \(keyColumn(type)) = ?", [id.stored])
+        return connection.changeCount > 0
+    }
+
+    /// Runs a statement of one's own.
+    public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
+        try check()
+        try connection.execute(sql, values)
+    }
+
+    /// Runs `body`; if it throws, what it wrote is undone and the transaction goes on.
+    public func savepoint<T>(_ body: () async throws -> T) async throws -> T {
+        try check()
+        try connection.execute("SAVEPOINT graphmapper")
+        do {
+            let result = try await body()
+            try connection.execute("RELEASE graphmapper")
+            return result
+        } catch {
+            try connection.execute("ROLLBACK TO graphmapper")
+            try connection.execute("RELEASE graphmapper")
+            throw error
+        }
+    }
+
+    // MARK: ChangeSink
+
+    public func apply(_ change: ChangeSet.Change) async throws {
+        try check()
+        switch change {
+        case .insert(let row):
+            let names = row.columns.map(Layout.quoted).joined(separator: ", ")
+            let marks = row.columns.map { _ in "?" }.joined(separator: ", ")
+            try connection.execute("INSERT INTO \(Layout.quoted(row.table)) (\(names)) VALUES (\(marks))", row.values)
+        case .update(let row): try update(row)
+        case .relink(let link): try relink(link)
+        case .delete(let row):
+            try connection.execute("DELETE FROM \(Layout.quoted(row.table)) WHERE id = ?", row.key)
+        }
+    }
+
+    private func update(_ row: ChangeSet.Update) throws {
+        let list = row.columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
+        let same = row.columns.map { "\(Layout.quoted($0)) IS ?" }.joined(separator: " AND ")
+        let name = Layout.quoted(row.table)
+        try connection.execute(
+            "UPDATE \(name) SET \(list) WHERE id = ? AND \(same)", row.values + row.key + row.expected)
+        guard connection.changeCount == 0 else { return }
+        let columns = row.columns.map(Layout.quoted).joined(separator: ", ")
+        let found = try connection.rows("SELECT \(columns) FROM \(name) WHERE id = ?", row.key).first
+        let key = row.key.map(\.description).joined(separator: ", ")
+        guard let found else {
+            throw GraphError(
+                .conflict, "another writer deleted it; refresh and save again", type: row.table, id: key)
+        }
+        for (index, theirs) in found.enumerated() where theirs != row.expected[index] {
+            throw GraphError(
+                .conflict,
+                "another writer changed it: \(row.expected[index]) became \(theirs), this session has "
+                    + "\(row.values[index]); refresh and save again",
+                type: row.table, id: key, property: row.columns[index])
+        }
+    }
+
+    /// Edits the rows of an ordered link: as few as the longest common subsequence allows, for a move one.
+    private func relink(_ link: ChangeSet.Relink) throws {
+        guard let owner = link.key.first else { return }
+        let name = Layout.listTable(link.table, link.property)
+        if link.base.isEmpty {
+            // A new list, or one that the app filled: check that nobody else did.
+            try expect([], link, name)
+            for (index, target) in link.targets.enumerated() {
+                try insert(name, owner, Int64(index + 1) * Layout.gap, target)
+            }
+            return
+        }
+        let rows = try connection.rows("SELECT position, target FROM \(name) WHERE owner = ? ORDER BY position", [owner])
+        try expect(rows.map { $0[1] }, link, name)
+        let positions: [Int64] = rows.compactMap { if case .integer(let position) = $0[0] { position } else { nil } }
+        for edit in ListEdit.minimal(from: link.base, positions, to: link.targets, gap: Layout.gap) {
+            switch edit {
+            case .delete(let position):
+                try connection.execute("DELETE FROM \(name) WHERE owner = ? AND position = ?", [owner, .integer(position)])
+            case .move(let from, let to):
+                try connection.execute(
+                    "UPDATE \(name) SET position = ? WHERE owner = ? AND position = ?",
+                    [.integer(to), owner, .integer(from)])
+            case .insert(let position, let target): try insert(name, owner, position, target)
+            }
+        }
+    }
+
+    private func insert(_ name: String, _ owner: StoredValue, _ position: Int64, _ target: StoredValue) throws {
+        try connection.execute(
+            "INSERT INTO \(name) (owner, position, target) VALUES (?, ?, ?)", [owner, .integer(position), target])
+    }
+
+    private func expect(_ found: [StoredValue], _ link: ChangeSet.Relink, _ name: String) throws {
+        guard found == link.base else {
+            throw GraphError(
+                .conflict, "another writer changed the list from \(link.base.count) to \(found.count) links; refresh "
+                    + "and save again", type: link.table, id: link.key.map(\.description).joined(),
+                property: link.property)
+        }
+    }
+}
