@@ -67,13 +67,16 @@ do {
     print("  read through the other cart: \(other.items[0].price)")
     print("  " + (try session.changes().description))
     let written = try await session.save()
-    print("  saved: \(written.changes.count) change, where writing both carts whole takes \(2 + lists.prefix(2).joined().count)")
+    print(
+        "  saved: \(written.changes.count) change, where writing both carts whole takes \(2 + lists.prefix(2).joined().count)"
+    )
     print("  saved again: \(try await session.save().changes.count) changes")
 
     title("A volatile property")
     try await session.refresh()
-    print("  isSelected survives a refresh: \(item.isSelected); in the schema: "
-        + "\(ItemRecord.schema.properties.contains { $0.name == "isSelected" })")
+    print(
+        "  isSelected survives a refresh: \(item.isSelected); in the schema: "
+            + "\(ItemRecord.schema.properties.contains { $0.name == "isSelected" })")
 
     title("Copies that differ")
     func certificate(_ prices: [Int]) -> String {

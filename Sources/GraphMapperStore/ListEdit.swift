@@ -14,8 +14,10 @@ enum ListEdit: Hashable {
     ) -> [ListEdit] {
         let matches = match(base, targets)
         let staying = longestRun(matches)
-        var new: [Int64?] = targets.indices.map { index in staying.contains(index) ? matches[index].map { positions[$0] } : nil }
-        guard fill(&new, gap) else { return renumbered(base, positions, targets, gap) }
+        var new: [Int64?] = targets.indices.map { index in
+            staying.contains(index) ? matches[index].map { positions[$0] } : nil
+        }
+        guard fill(&new, positions, gap) else { return renumbered(base, positions, targets, gap) }
         let used = Set(matches.compactMap { $0 })
         var edits: [ListEdit] = base.indices.filter { !used.contains($0) }.map { .delete(positions[$0]) }
         for index in targets.indices where !staying.contains(index) {
@@ -77,8 +79,11 @@ enum ListEdit: Hashable {
 
     /// Gives every target a position between those that stay; false if one gap is too small.
     ///
-    /// Positions of rows that are deleted or moved away are not reused, since edits run one after the other.
-    private static func fill(_ new: inout [Int64?], _ gap: Int64) -> Bool {
+    /// Never a position that a row has now, since edits run one after the other.
+    private static func fill(_ new: inout [Int64?], _ positions: [Int64], _ gap: Int64) -> Bool {
+        let taken = Set(positions)
+        let first = positions.min() ?? gap
+        let last = positions.max() ?? 0
         var index = 0
         var low: Int64?
         while index < new.count {
@@ -87,20 +92,21 @@ enum ListEdit: Hashable {
                 index += 1
                 continue
             }
-            var end = index
-            while end < new.count, new[end] == nil { end += 1 }
+            let end = new[index...].firstIndex { $0 != nil } ?? new.count
             let count = Int64(end - index)
-            let high = end < new.count ? new[end] : nil
-            for offset in 0..<count {
-                switch (low, high) {
-                case (let low?, let high?):
-                    let step = (high - low) / (count + 1)
-                    guard step > 1 else { return false }
-                    new[index + Int(offset)] = low + step * (offset + 1) | 1
-                case (let low?, nil): new[index + Int(offset)] = low + gap * (offset + 1)
-                case (nil, let high?): new[index + Int(offset)] = high - gap * (count - offset)
-                case (nil, nil): new[index + Int(offset)] = gap * (offset + 1)
+            if end == new.count {
+                for offset in 0..<count { new[index + Int(offset)] = last + gap * (offset + 1) }
+            } else if let low, let high = new[end] {
+                let step = (high - low) / (count + 1)
+                var next = low
+                for offset in 0..<count {
+                    next = max(next + 1, low + step * (offset + 1))
+                    while taken.contains(next) { next += 1 }
+                    guard next < high else { return false }
+                    new[index + Int(offset)] = next
                 }
+            } else {
+                for offset in 0..<count { new[index + Int(offset)] = first - gap * (count - offset) }
             }
             low = new[end - 1]
             index = end

@@ -93,19 +93,25 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         case .update(let row): try update(row)
         case .relink(let link): try relink(link)
         case .delete(let row):
-            try connection.execute("DELETE FROM \(Layout.quoted(row.table)) WHERE id = ?", row.key)
+            try connection.execute(
+                "DELETE FROM \(Layout.quoted(row.table)) WHERE \(Self.match(row.keyColumns))", row.key)
         }
+    }
+
+    private static func match(_ columns: [String]) -> String {
+        columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: " AND ")
     }
 
     private func update(_ row: ChangeSet.Update) throws {
         let list = row.columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
         let same = row.columns.map { "\(Layout.quoted($0)) IS ?" }.joined(separator: " AND ")
         let name = Layout.quoted(row.table)
+        let match = Self.match(row.keyColumns)
         try connection.execute(
-            "UPDATE \(name) SET \(list) WHERE id = ? AND \(same)", row.values + row.key + row.expected)
+            "UPDATE \(name) SET \(list) WHERE \(match) AND \(same)", row.values + row.key + row.expected)
         guard connection.changeCount == 0 else { return }
         let columns = row.columns.map(Layout.quoted).joined(separator: ", ")
-        let found = try connection.rows("SELECT \(columns) FROM \(name) WHERE id = ?", row.key).first
+        let found = try connection.rows("SELECT \(columns) FROM \(name) WHERE \(match)", row.key).first
         let key = row.key.map(\.description).joined(separator: ", ")
         guard let found else {
             throw GraphError(
@@ -132,13 +138,15 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
             }
             return
         }
-        let rows = try connection.rows("SELECT position, target FROM \(name) WHERE owner = ? ORDER BY position", [owner])
+        let rows = try connection.rows(
+            "SELECT position, target FROM \(name) WHERE owner = ? ORDER BY position", [owner])
         try expect(rows.map { $0[1] }, link, name)
         let positions: [Int64] = rows.compactMap { if case .integer(let position) = $0[0] { position } else { nil } }
         for edit in ListEdit.minimal(from: link.base, positions, to: link.targets, gap: Layout.gap) {
             switch edit {
             case .delete(let position):
-                try connection.execute("DELETE FROM \(name) WHERE owner = ? AND position = ?", [owner, .integer(position)])
+                try connection.execute(
+                    "DELETE FROM \(name) WHERE owner = ? AND position = ?", [owner, .integer(position)])
             case .move(let from, let to):
                 try connection.execute(
                     "UPDATE \(name) SET position = ? WHERE owner = ? AND position = ?",
@@ -156,7 +164,8 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     private func expect(_ found: [StoredValue], _ link: ChangeSet.Relink, _ name: String) throws {
         guard found == link.base else {
             throw GraphError(
-                .conflict, "another writer changed the list from \(link.base.count) to \(found.count) links; refresh "
+                .conflict,
+                "another writer changed the list from \(link.base.count) to \(found.count) links; refresh "
                     + "and save again", type: link.table, id: link.key.map(\.description).joined(),
                 property: link.property)
         }

@@ -146,8 +146,11 @@ extension Gen where Value == Date {
         ]
         return .frequency(
             (3, Gen<Int>.int(in: -4_000_000_000...4_000_000_000).map { Date(timeIntervalSince1970: Double($0)) }),
-            (2, Gen<Int>.int(in: -4_000_000_000_000...4_000_000_000_000)
-                .map { Date(timeIntervalSince1970: Double($0) / 1000) }),
+            (
+                2,
+                Gen<Int>.int(in: -4_000_000_000_000...4_000_000_000_000)
+                    .map { Date(timeIntervalSince1970: Double($0) / 1000) }
+            ),
             (2, .element(of: special)))
     }
 }

@@ -208,7 +208,8 @@ extension Gen where Value == GraphShape {
     public static func anyShape(maxNodes: Int = 12) -> Gen<GraphShape> {
         precondition(maxNodes > 0, "a shape has at least one node")
         var special: [Gen<GraphShape>] = [
-            Gen<Int>.int(in: 1...maxNodes).flatMap { .chain($0) }, Gen<Int>.int(in: 1...maxNodes).flatMap { .cycle($0) },
+            Gen<Int>.int(in: 1...maxNodes).flatMap { .chain($0) },
+            Gen<Int>.int(in: 1...maxNodes).flatMap { .cycle($0) },
             .tree(maxNodes: maxNodes), .forest(maxNodes: maxNodes), .selfLoops(maxNodes: maxNodes),
         ]
         if maxNodes >= 3 { special.append(.shared(maxNodes: maxNodes)) }

@@ -61,7 +61,7 @@ public func expectReleased(_ body: () throws -> [AnyObject]) throws {
 }
 
 /// Runs `body` and throws ``LeakFailure`` if any of the objects it returns is still alive afterwards.
-public func expectReleased(_ body: () async throws -> [AnyObject]) async throws {
+public func expectReleasedAfterwards(_ body: () async throws -> [AnyObject]) async throws {
     let tracker = LifetimeTracker()
     func run() async throws { for object in try await body() { tracker.track(object) } }
     try await run()

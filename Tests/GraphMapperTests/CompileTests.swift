@@ -27,11 +27,12 @@ import Testing
         let file = folder.appendingPathComponent("\(name).swift")
         try source.write(to: file, atomically: true, encoding: .utf8)
         let output = folder.appendingPathComponent("output")
-        FileManager.default.createFile(atPath: output.path, contents: nil)
+        try Data().write(to: output)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [
-            "swiftc", "-typecheck", "-swift-version", "6", "-parse-as-library", "-I", Self.modules.path,
+            "swiftc", "-emit-sil", "-o", folder.appendingPathComponent("out.sil").path, "-swift-version", "6",
+            "-parse-as-library", "-I", Self.modules.path,
             "-I", Self.root.appendingPathComponent("Sources/CSQLite").path, file.path,
         ]
         let handle = try FileHandle(forWritingTo: output)

@@ -105,16 +105,34 @@ extension UInt: Storable {}
 extension Double: Storable {
     public static var columns: [Column] { [Column(.real)] }
     public static func probe(_ n: Int) -> Double { Double(n) }
-    /// SQLite turns NaN into NULL, so NaN is stored as the text `nan`.
+    /// SQLite turns NaN into NULL and -0.0 into 0.0, so these two are stored as texts. (As texts they sort after all
+    /// numbers and satisfy no numeric comparison.)
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Double {
         defer { position.column &+= 1 }
         var cell = Cell()
         let found = cursor.functions.pointee.cell(cursor.handle, position.column, StorageClass.real.rawValue, &cell)
         if found == StorageClass.real.rawValue { return Double(bitPattern: cell.bits) }
-        if found == StorageClass.text.rawValue, try cursor.cell(.text, position.column).string == "nan" { return .nan }
+        if found == StorageClass.text.rawValue, let special = special(try cursor.cell(.text, position.column).string) {
+            return special
+        }
         throw ColumnMismatch(column: position.column, wanted: StorageClass.real.rawValue, found: found)
     }
-    public func encode(into values: inout [StoredValue]) { values.append(isNaN ? .text("nan") : .real(self)) }
+    @usableFromInline static func special(_ text: String) -> Double? {
+        switch text {
+        case "nan": .nan
+        case "minus zero": -0.0
+        default: nil
+        }
+    }
+    public func encode(into values: inout [StoredValue]) {
+        if isNaN {
+            values.append(.text("nan"))
+        } else if isZero && sign == .minus {
+            values.append(.text("minus zero"))
+        } else {
+            values.append(.real(self))
+        }
+    }
     @inlinable public static func isSame(_ left: Double, _ right: Double) -> Bool {
         left.bitPattern == right.bitPattern || (left.isNaN && right.isNaN)
     }

@@ -27,6 +27,7 @@ public struct ChangeSet: Sendable, Hashable {
     /// Some columns of one row. `expected` holds what they were when the session last read them.
     public struct Update: Sendable, Hashable {
         public var table: String
+        public var keyColumns: [String]
         public var key: [StoredValue]
         public var columns: [String]
         public var values: [StoredValue]
@@ -44,6 +45,7 @@ public struct ChangeSet: Sendable, Hashable {
 
     public struct Deletion: Sendable, Hashable {
         public var table: String
+        public var keyColumns: [String]
         public var key: [StoredValue]
     }
 }

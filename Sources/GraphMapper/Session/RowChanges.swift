@@ -21,7 +21,8 @@ extension Schema where D: Identifiable, D.ID: Storable {
     public func update(
         from old: D, to new: D, all: Bool = false
     ) -> (row: ChangeSet.Change?, links: [ChangeSet.Change], properties: [String]) {
-        var row = ChangeSet.Update(table: name, key: key(of: old), columns: [], values: [], expected: [])
+        var row = ChangeSet.Update(
+            table: name, keyColumns: keyColumns, key: key(of: old), columns: [], values: [], expected: [])
         var links: [ChangeSet.Change] = []
         var names: [String] = []
         for property in properties where !property.isNested && (all || !property.isSame(old, new)) {
@@ -43,7 +44,11 @@ extension Schema where D: Identifiable, D.ID: Storable {
     }
 
     /// What deletes a DTO's row.
-    public func deletion(of dto: D) -> ChangeSet.Change { .delete(.init(table: name, key: key(of: dto))) }
+    public func deletion(of dto: D) -> ChangeSet.Change {
+        .delete(.init(table: name, keyColumns: keyColumns, key: key(of: dto)))
+    }
+
+    private var keyColumns: [String] { key?.columnNames ?? [] }
 
     private func key(of dto: D) -> [StoredValue] {
         var key: [StoredValue] = []

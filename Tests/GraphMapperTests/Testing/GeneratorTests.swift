@@ -103,9 +103,11 @@ struct GeneratorTests {
         #expect(found.value == "321")
     }
 
-    @Test("Integers stay within their range and reach its ends", arguments: [
-        0...0, -5...5, 3...9, -9...(-3), Int.min...Int.max, Int.min...(-1), 0...Int.max, Int.min...0,
-    ])
+    @Test(
+        "Integers stay within their range and reach its ends",
+        arguments: [
+            0...0, -5...5, 3...9, -9...(-3), Int.min...Int.max, Int.min...(-1), 0...Int.max, Int.min...0,
+        ])
     func integers(range: ClosedRange<Int>) throws {
         var seen: Set<Int> = []
         try check(.int(in: range), count: 1000, seed: 1) {
