@@ -1,12 +1,15 @@
-SOURCES = Package.swift Sources Tests Examples
+SOURCES = Package.swift Sources Tests Examples Benchmarks
 
-.PHONY: demo test lint format deps
+.PHONY: demo test bench lint format deps
 
 demo: deps
 	swift run ShoppingCart
 
 test: deps
 	swift test
+
+bench: deps
+	swift run -c release Benchmarks
 
 lint:
 	swift format lint --strict --recursive --parallel $(SOURCES)

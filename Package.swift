@@ -24,6 +24,9 @@ let package = Package(
         .executableTarget(
             name: "ShoppingCart", dependencies: ["GraphMapperStore", "ShopModels"], path: "Examples/ShoppingCart",
             swiftSettings: settings),
+        .executableTarget(
+            name: "Benchmarks", dependencies: ["GraphMapperStore", "CSQLite"], path: "Benchmarks",
+            swiftSettings: settings),
         .testTarget(
             name: "GraphMapperTests", dependencies: ["GraphMapperStore", "GraphMapperTesting", "ShopModels"],
             swiftSettings: settings),

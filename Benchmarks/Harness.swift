@@ -1,0 +1,66 @@
+import Foundation
+
+/// One line of the table.
+struct Measurement: Codable {
+    var name: String
+    var unit: String
+    var ours: Double
+    var baseline: Double
+    var ratio: Double
+    var n: Int
+    var target: Double?
+}
+
+/// Alternates ours and the baseline, after one warm-up of each; answers with the medians.
+final class Harness {
+    var filter: String?
+    var rounds = 7
+    private(set) var measurements: [Measurement] = []
+
+    init(filter: String?) { self.filter = filter }
+
+    /// - Parameters:
+    ///   - n: how many items one run works through; times are nanoseconds an item.
+    ///   - ours, baseline: each answers with a checksum; both must be the same.
+    func compare(
+        _ name: String, n: Int, target: Double? = nil, ours: () async throws -> Int, baseline: () async throws -> Int
+    ) async throws {
+        if let filter, !name.contains(filter) { return }
+        var times: (ours: [Double], baseline: [Double]) = ([], [])
+        for round in 0...rounds {
+            let (mine, first) = try await time(ours)
+            let (theirs, second) = try await time(baseline)
+            guard first == second else { throw BenchmarkError("\(name): ours gives \(first), the baseline \(second)") }
+            if round > 0 {
+                times.ours.append(mine / Double(n))
+                times.baseline.append(theirs / Double(n))
+            }
+        }
+        let ratios = zip(times.ours, times.baseline).map { $0 / $1 }
+        let line = Measurement(
+            name: name, unit: "ns", ours: median(times.ours), baseline: median(times.baseline), ratio: median(ratios),
+            n: n, target: target)
+        measurements.append(line)
+        let spread = String(format: "%.2f–%.2f", ratios.min() ?? 0, ratios.max() ?? 0)
+        let goal = target.map { line.ratio <= $0 ? "≤ \($0) met" : "≤ \($0) MISSED" } ?? ""
+        print(
+            name.padding(toLength: 24, withPad: " ", startingAt: 0)
+                + String(format: "%10.0f %10.0f   %5.2f  ", line.ours, line.baseline, line.ratio)
+                + "(\(spread))  n = \(n)  \(goal)")
+    }
+
+    private func time(_ body: () async throws -> Int) async throws -> (nanoseconds: Double, result: Int) {
+        let start = ContinuousClock.now
+        let result = try await body()
+        let elapsed = ContinuousClock.now - start
+        let parts = elapsed.components
+        return (Double(parts.seconds) * 1e9 + Double(parts.attoseconds) / 1e9, result)
+    }
+
+    private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+}
+
+struct BenchmarkError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,21 @@
+import Foundation
+import GraphMapperStore
+
+// `Benchmarks [--filter NAME] [--rounds N] [--output FILE]`
+func option(_ name: String) -> String? {
+    CommandLine.arguments.firstIndex(of: name).flatMap { index in
+        index + 1 < CommandLine.arguments.count ? CommandLine.arguments[index + 1] : nil
+    }
+}
+
+let harness = Harness(filter: option("--filter"))
+if let rounds = option("--rounds").flatMap(Int.init) { harness.rounds = max(1, rounds) }
+let workload = Workload()
+print("name                           ours   baseline   ratio  (spread)")
+
+try await benchmarkMapping(harness, workload)
+try await benchmarkStore(harness, workload)
+
+let encoder = JSONEncoder()
+encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+try encoder.encode(harness.measurements).write(to: URL(fileURLWithPath: option("--output") ?? "bench.json"))
