@@ -367,7 +367,11 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
                 plan.commit.append { [self] in stored(new, model) }
             }
         }
-        plan.commit.append { [self] in for holding in holdings.values { holding.commit() } }
+        plan.commit.append { [self] in
+            // Objects added while the save waited are left for the next one.
+            added.removeAll { knownSlot(of: $0).flatMap(snapshot) != nil }
+            for holding in holdings.values { holding.commit() }
+        }
     }
 
     private func forget(_ id: D.ID) {
@@ -380,7 +384,6 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
         grow(to: slot + 1)
         snapshots[slot] = dto
         filled[slot] = .max
-        added.removeAll { $0 === model }
     }
 
     private func isKnown(_ step: Step<D>, _ index: Int, _ model: D.Model, _ slot: Int) -> Bool {
