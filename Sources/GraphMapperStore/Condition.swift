@@ -71,14 +71,3 @@ extension ColumnExpression where V: Storable {
 
     public var isNil: Condition { Condition(sql: "\(sql) IS NULL", values: []) }
 }
-
-extension ColumnExpression where V == String {
-    /// Whether the text occurs, by its bytes.
-    public func contains(_ text: String) -> Condition {
-        Condition(sql: "instr(\(sql), ?) > 0", values: [.text(text)])
-    }
-
-    public func hasPrefix(_ text: String) -> Condition {
-        Condition(sql: "substr(\(sql), 1, length(?)) = ?", values: [.text(text), .text(text)])
-    }
-}

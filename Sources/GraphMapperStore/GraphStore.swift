@@ -21,7 +21,7 @@ public final class GraphStore: Sendable {
     let writer: Connection
     private let writing = Turnstile()
     private let readers: ReaderPool?
-    @TaskLocal static var current: ObjectIdentifier?
+    @TaskLocal static var held: Held?
 
     /// Opens or makes the store. Tables that the file lacks are made.
     ///
@@ -64,26 +64,41 @@ public final class GraphStore: Sendable {
                     return "\(R.schema.name).\(property.name): \(target) is not among the records to open with"
                 }
         }
-        let all = records.flatMap { mistakes($0) }
+        // A record's own table, then those of its ordered links.
+        func tables<R: StoredRecord>(_ type: R.Type) -> [String] {
+            [R.schema.name] + R.schema.properties.filter(\.isList).map { "\(R.schema.name)_\($0.name)" }
+        }
+        let names = Dictionary(grouping: ["graphmapper"] + records.flatMap { tables($0) }, by: { $0 })
+        let all =
+            records.flatMap { mistakes($0) }
+            + names.filter { $0.value.count > 1 }.keys.sorted().map {
+                "\($0): \(names[$0]?.count ?? 0) tables have this name"
+            }
         guard all.isEmpty else { throw GraphError(.invalidSchema, all.joined(separator: "\n")) }
     }
 
+    private static func mismatch(_ differences: [String]) -> StoreError {
+        StoreError(.schemaMismatch, differences.joined(separator: "; ") + "; migrate the file")
+    }
+
     private func install(_ layouts: [Layout], _ isReadOnly: Bool) throws {
-        guard !isReadOnly else { return }
+        if isReadOnly {
+            let differences = try layouts.flatMap { try $0.differences(writer) }
+            guard differences.isEmpty else { throw Self.mismatch(differences) }
+            return
+        }
         try writer.execute("BEGIN IMMEDIATE")
         do {
             try writer.execute("CREATE TABLE IF NOT EXISTS graphmapper (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
             let differences = try layouts.flatMap { try $0.install(writer) }
-            guard differences.isEmpty else {
-                throw StoreError(.schemaMismatch, differences.joined(separator: "; ") + "; migrate the file")
-            }
+            guard differences.isEmpty else { throw Self.mismatch(differences) }
             try writer.execute(
                 "INSERT INTO graphmapper VALUES ('format', 1), ('fingerprint', ?) "
                     + "ON CONFLICT DO UPDATE SET value = excluded.value",
                 [.text(Layout.fingerprint(layouts))])
             try writer.execute("COMMIT")
         } catch {
-            try writer.execute("ROLLBACK")
+            if writer.isInTransaction { try writer.execute("ROLLBACK") }
             throw error
         }
     }
@@ -110,12 +125,14 @@ public final class GraphStore: Sendable {
     }
 
     private func exclusively<T>(_ body: () async throws -> T) async throws -> T {
-        guard Self.current != ObjectIdentifier(self) else {
+        guard Self.held?.holds(self) != true else {
             throw StoreError(.misuse, "a transaction of this store is open in this task; use it, or its savepoints")
         }
         await writing.enter()
+        let held = Held(self, outer: Self.held)
+        defer { held.end() }
         do {
-            let result = try await Self.$current.withValue(ObjectIdentifier(self)) { try await body() }
+            let result = try await Self.$held.withValue(held) { try await body() }
             await writing.leave()
             return result
         } catch {

@@ -3,13 +3,20 @@ public struct Patch<R: StoredRecord>: Sendable {
     let id: R.ID
     private(set) var columns: [String] = []
     private(set) var values: [StoredValue] = []
+    /// What is wrong with the patch; applying it throws this.
+    private(set) var mistake: GraphError?
 
     public init(_ type: R.Type, _ id: R.ID) { self.id = id }
 
     /// Sets a property; nil sets NULL.
     public func set<V: Storable>(_ path: any KeyPath<R, V> & Sendable, _ value: V) -> Self {
         var copy = self
-        guard let property = R.schema.property(at: path), !property.isList else { return self }
+        guard let property = R.schema.property(at: path), !property.isList, !property.isNested else {
+            let what =
+                R.schema.property(at: path).map { "\($0.name) is not a column" } ?? "\(path) is not in the schema"
+            copy.mistake = copy.mistake ?? GraphError(.misuse, "\(what); a patch sets columns", type: R.schema.name)
+            return copy
+        }
         copy.columns += property.columnNames
         value.encode(into: &copy.values)
         return copy

@@ -41,6 +41,11 @@ public struct Query<R: StoredRecord>: Sendable {
     var tail: String {
         var sql = ""
         if let condition { sql += "WHERE \(condition.sql) " }
+        var order = order
+        if limit != nil || offset != nil {
+            // A total order: the statement for the rows and those for their lists must choose the same page.
+            order.append(Layout.quoted(R.schema.key?.name ?? "id"))
+        }
         if !order.isEmpty { sql += "ORDER BY \(order.joined(separator: ", ")) " }
         if limit != nil || offset != nil { sql += "LIMIT ? OFFSET ?" }
         return sql

@@ -45,6 +45,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     @discardableResult
     public func apply<R: StoredRecord>(_ patch: Patch<R>) async throws -> Bool {
         try check()
+        if let mistake = patch.mistake { throw mistake }
         guard !patch.columns.isEmpty else { return try await find(R.self, patch.id) != nil }
         let list = patch.columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
         try connection.execute(
@@ -75,8 +76,11 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
             try connection.execute("RELEASE graphmapper")
             return result
         } catch {
-            try connection.execute("ROLLBACK TO graphmapper")
-            try connection.execute("RELEASE graphmapper")
+            // Some errors have ended the whole transaction already; theirs is the error to report.
+            if connection.isInTransaction {
+                try connection.execute("ROLLBACK TO graphmapper")
+                try connection.execute("RELEASE graphmapper")
+            }
             throw error
         }
     }
@@ -130,16 +134,19 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     private func relink(_ link: ChangeSet.Relink) throws {
         guard let owner = link.key.first else { return }
         let name = Layout.listTable(link.table, link.property)
-        if link.base.isEmpty {
-            // A new list, or one that the app filled: check that nobody else did.
-            try expect([], link, name)
-            for (index, target) in link.targets.enumerated() {
+        if link.base.isEmpty, let first = link.targets.first {
+            // The first row goes in only if nobody else filled the list: no statement is spent on looking.
+            try connection.execute(
+                "INSERT INTO \(name) (owner, position, target) SELECT ?1, ?2, ?3 "
+                    + "WHERE NOT EXISTS (SELECT 1 FROM \(name) WHERE owner = ?1)",
+                [owner, .integer(Layout.gap), first])
+            if connection.changeCount == 0 { try expect(rows(of: owner, name).map { $0[1] }, link, name) }
+            for (index, target) in link.targets.enumerated().dropFirst() {
                 try insert(name, owner, Int64(index + 1) * Layout.gap, target)
             }
             return
         }
-        let rows = try connection.rows(
-            "SELECT position, target FROM \(name) WHERE owner = ? ORDER BY position", [owner])
+        let rows = try rows(of: owner, name)
         try expect(rows.map { $0[1] }, link, name)
         let positions: [Int64] = rows.compactMap { if case .integer(let position) = $0[0] { position } else { nil } }
         for edit in ListEdit.minimal(from: link.base, positions, to: link.targets, gap: Layout.gap) {
@@ -154,6 +161,10 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
             case .insert(let position, let target): try insert(name, owner, position, target)
             }
         }
+    }
+
+    private func rows(of owner: StoredValue, _ name: String) throws -> [[StoredValue]] {
+        try connection.rows("SELECT position, target FROM \(name) WHERE owner = ? ORDER BY position", [owner])
     }
 
     private func insert(_ name: String, _ owner: StoredValue, _ position: Int64, _ target: StoredValue) throws {

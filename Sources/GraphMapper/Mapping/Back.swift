@@ -49,30 +49,38 @@ where
             let owners = try core.table(C.self)
             let holding = table.holding(from)
             let stored = snapshot.flatMap(get)
-            if let slot = table.knownSlot(of: object), let claim = holding.claims[slot]?.base as? C.ID {
-                return Ref(claim)
+            if let owner = table.knownSlot(of: object).flatMap(holding.owner(of:)), let holder = owners.model(at: owner)
+            {
+                return Ref(owners.mapping.idOf(holder))
             }
             if let named = model(object), !owners.isDeleted(named) {
                 let id = owners.mapping.idOf(named)
                 if id != stored?.id { return Ref(id) }
             }
             guard let stored else { return nil }
-            let hasLetGo = holding.filled[AnyHashable(stored.id)]?.contains(ObjectIdentifier(object)) ?? false
+            let hasLetGo = owners.identity.slot(stored.id).map { holding.held($0, object) } ?? false
             return hasLetGo || owners.isDeleted(id: stored.id) ? nil : stored
         }
         var step = Step<D>()
         step.property = from
         step.targets = [C.self]
-        step.gather = { dtos, core in
-            let table = try core.table(C.self)
-            for dto in dtos { if let ref = get(dto), table.model(ref.id) == nil { table.want(ref.id) } }
+        step.isSame = { get($0) == get($1) }
+        step.gather = { table, range, index, core in
+            let targets = try core.table(C.self)
+            for place in range {
+                guard let ref = table.incoming[Int(table.arrived[place])].flatMap(get) else { continue }
+                if targets.model(ref.id) == nil { _ = targets.want(ref.id) }
+            }
         }
         step.isClean = { snapshot, object, core in get(snapshot)?.id == (try owner(object, snapshot, core))?.id }
-        step.link = { rows, core in
-            let table = try core.table(C.self)
-            for (dto, old, object) in rows {
-                if let old, let named = model(object), table.mapping.idOf(named) != get(old)?.id { continue }
-                set(object, try get(dto).map { try table.required($0.id) })
+        step.isEmpty = { model($0) == nil }
+        step.link = { table, _, core in
+            let targets = try core.table(C.self)
+            let isUntouched: (D, D.Model, SessionCore) -> Bool = { old, object, _ in
+                model(object).map { targets.mapping.idOf($0) == get(old)?.id } ?? true
+            }
+            try table.forEachToLink(isUntouched, count: { _ in 0 }) { dto, object, _ in
+                set(object, try get(dto).map { try targets.required($0.id) })
             }
         }
         step.answer = { object, snapshot, core in try answer(owner(object, snapshot, core)) }

@@ -31,6 +31,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     ) -> Step<D> {
         var step = Step<D>()
         step.property = from()
+        step.isSame = { V.isSame($0[keyPath: from()], $1[keyPath: from()]) }
         step.check = { dto in _ = try conversion.decode(dto[keyPath: from()]) }
         // A conversion need not round-trip: what the stored value encodes to again counts as unchanged too.
         step.isClean = { snapshot, model, _ in
@@ -69,6 +70,7 @@ extension Field where V == W {
         var step = Step<D>()
         let path: AnyKeyPath = from()
         step.property = path
+        step.isSame = { V.isSame($0[keyPath: from()], $1[keyPath: from()]) }
         step.isClean = { snapshot, model, _ in V.isSame(snapshot[keyPath: from()], model[keyPath: to()]) }
         step.answer = { model, _, _ in model[keyPath: to()] }
         if V.self == D.ID.self, let id = to() as? KeyPath<D.Model, D.ID> { step.idOf = { $0[keyPath: id] } }
@@ -84,6 +86,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.ID: Storable 
     public init(_ from: KeyPath<D, Ref<C>>, _ to: ReferenceWritableKeyPath<D.Model, C.ID>) {
         var step = Step<D>()
         step.property = from
+        step.isSame = { $0[keyPath: from] == $1[keyPath: from] }
         step.read = { dto, model in model[keyPath: to] = dto[keyPath: from].id }
         step.isClean = { snapshot, model, _ in C.ID.isSame(snapshot[keyPath: from].id, model[keyPath: to]) }
         step.answer = { model, _, _ in Ref<C>(model[keyPath: to]) }
@@ -93,6 +96,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.ID: Storable 
     public init(_ from: KeyPath<D, Ref<C>?>, _ to: ReferenceWritableKeyPath<D.Model, C.ID?>) {
         var step = Step<D>()
         step.property = from
+        step.isSame = { $0[keyPath: from] == $1[keyPath: from] }
         step.read = { dto, model in model[keyPath: to] = dto[keyPath: from]?.id }
         step.isClean = { snapshot, model, _ in C.ID?.isSame(snapshot[keyPath: from]?.id, model[keyPath: to]) }
         step.answer = { model, _, _ in model[keyPath: to].map { Ref<C>($0) } as Any }
@@ -109,6 +113,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     public init(_ from: KeyPath<D, V>, initial: V) {
         var step = Step<D>()
         step.property = from
+        step.isSame = { V.isSame($0[keyPath: from], $1[keyPath: from]) }
         step.answer = { _, snapshot, _ in snapshot.map { $0[keyPath: from] } ?? initial }
         self.step = step
     }

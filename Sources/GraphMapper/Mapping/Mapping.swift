@@ -4,33 +4,41 @@ public typealias Mappable = DTO & Identifiable
 /// How one DTO type becomes one model type and back. A value; not `Sendable`, so that it may hold key paths to
 /// main-actor properties.
 public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-    let steps: [Step<D>]
+    @usableFromInline let steps: [Step<D>]
+    @usableFromInline let passes: Passes<D>
+    /// For each property of the schema, the step that covers it.
+    let entries: [Int?]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
-    let make: (D, SessionCore) throws -> D.Model
-    let idOf: (D.Model) -> D.ID
+    @usableFromInline let make: (D, SessionCore) throws -> D.Model
+    @usableFromInline let idOf: (D.Model) -> D.ID
     let mistakes: [String]
 
     /// - Parameters:
     ///   - make: the model's initializer; called once for each object that the session has not seen.
     ///   - properties: one entry for each property of the schema.
+    @inlinable @inline(__always)
     public init(_ make: @escaping (D) throws -> D.Model, @MappingBuilder<D> properties: () -> [Step<D>]) {
-        self.init(steps: properties()) { dto, _ in try make(dto) }
+        self.init(steps: properties(), passes: Passes(), make: { dto, _ in try make(dto) })
     }
 
     /// For models that must be given other models when they are made.
     ///
     /// - Parameter link: the links whose models the initializer needs. They are made first.
+    @inlinable @inline(__always)
     public init<each L: NeededLink>(
         needing link: repeat KeyPath<D, each L>, make: @escaping (D, repeat (each L).Shape) throws -> D.Model,
         @MappingBuilder<D> properties: () -> [Step<D>]
     ) {
-        self.init(steps: properties()) { dto, core in
-            try make(dto, repeat try (each L).needed(dto[keyPath: each link], core))
-        }
+        self.init(
+            steps: properties(), passes: Passes(),
+            make: { dto, core in try make(dto, repeat try (each L).needed(dto[keyPath: each link], core)) })
     }
 
-    private init(steps: [Step<D>], make: @escaping (D, SessionCore) throws -> D.Model) {
+    @usableFromInline
+    init(steps: [Step<D>], passes: Passes<D>, make: @escaping (D, SessionCore) throws -> D.Model) {
         self.steps = steps
+        self.passes = passes
+        entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         self.make = make
         var mistakes: [String] = []
         let name = D.schema.name
@@ -109,7 +117,7 @@ extension Optional: NeededLink where Wrapped: NeededLink {
 }
 
 /// Thrown while models are made in order of need: the model that this one needs comes later.
-struct NotYet: Error {
+@usableFromInline struct NotYet: Error {
     let type: Any.Type
     let id: String
 }

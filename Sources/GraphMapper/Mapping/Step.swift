@@ -6,6 +6,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var idOf: ((D.Model) -> D.ID)?
     /// Throws if the DTO's value cannot be converted. Run before any model is touched.
     @usableFromInline var check: ((D) throws -> Void)?
+    /// Whether two DTOs store the same here; nil for nested DTOs, which their own table compares.
+    @usableFromInline var isSame: ((D, D) -> Bool)?
     /// Sets the model's property from the DTO.
     @usableFromInline var read: ((D, D.Model) throws -> Void)?
     /// Whether the model's property still stores what the snapshot has.
@@ -15,10 +17,10 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
 
     /// What the step links to, for validation.
     @usableFromInline var targets: [any DTO.Type] = []
-    /// Asks for, or offers, the DTOs that `dtos` link to.
-    @usableFromInline var gather: ((ArraySlice<D>, SessionCore) throws -> Void)?
-    /// Sets the model's link; all models exist. The snapshot is nil for models made in this load.
-    @usableFromInline var link: (([(D, D?, D.Model)], SessionCore) throws -> Void)?
+    /// Asks for, or offers, what the DTOs that came as `range` link to, and notes the edges.
+    @usableFromInline var gather: ((Table<D>, Range<Int>, Int, SessionCore) throws -> Void)?
+    /// Sets the models' links; all models exist.
+    @usableFromInline var link: ((Table<D>, Int, SessionCore) throws -> Void)?
     /// Tells the session of the models that this one links to, on the way back.
     @usableFromInline var visit: ((D.Model, Int, SessionCore) throws -> Void)?
     /// Whether the model's link is nil or empty, which means "unknown" in a link that was never filled.

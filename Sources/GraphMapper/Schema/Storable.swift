@@ -165,7 +165,11 @@ extension String: Storable {
     public func encode(into values: inout [StoredValue]) { values.append(.text(self)) }
     /// Compares UTF-8, since `==` holds canonically equivalent spellings for equal.
     @inlinable public static func isSame(_ left: String, _ right: String) -> Bool {
-        left == right && left.utf8.count == right.utf8.count && left.utf8.elementsEqual(right.utf8)
+        guard left.utf8.count == right.utf8.count else { return false }
+        let same = left.utf8.withContiguousStorageIfAvailable { left in
+            right.utf8.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
+        }
+        return (same ?? nil) ?? left.utf8.elementsEqual(right.utf8)
     }
 }
 

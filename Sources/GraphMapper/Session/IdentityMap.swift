@@ -1,22 +1,55 @@
+import Foundation
+
+/// An id as a key of a hash table. A UUID is hashed as one word, which is a third of the cost of its sixteen bytes.
+@frozen @usableFromInline struct IDKey<ID: Hashable>: Hashable {
+    @usableFromInline let id: ID
+    @inlinable @inline(__always) init(_ id: ID) { self.id = id }
+
+    @inlinable @inline(__always) static func == (left: Self, right: Self) -> Bool {
+        if ID.self == UUID.self {
+            let left = words(left.id)
+            let right = words(right.id)
+            return left.0 == right.0 && left.1 == right.1
+        }
+        return left.id == right.id
+    }
+
+    @inlinable @inline(__always) func hash(into hasher: inout Hasher) {
+        if ID.self == UUID.self {
+            let words = Self.words(id)
+            hasher.combine(words.0 ^ words.1 &* 0x9e37_79b9_7f4a_7c15)
+        } else {
+            hasher.combine(id)
+        }
+    }
+
+    @inlinable @inline(__always) static func words(_ id: ID) -> (UInt64, UInt64) {
+        withUnsafeBytes(of: id) { $0.loadUnaligned(as: (UInt64, UInt64).self) }
+    }
+}
+
 /// One instance per id of one model type: the slot of each id, and the instances by slot.
 ///
 /// Every DTO type that becomes this model shares it.
-final class IdentityMap<ID: Hashable> {
-    private(set) var slots: [ID: Int] = [:]
-    private(set) var models: [AnyObject?] = []
+@usableFromInline final class IdentityMap<ID: Hashable> {
+    @usableFromInline var slots: [IDKey<ID>: Int] = [:]
+    @usableFromInline var models: ContiguousArray<AnyObject?> = []
     /// Slots whose objects are to be deleted with the next save.
-    var deleted: Set<Int> = []
+    @usableFromInline var deleted: Set<Int> = []
 
-    func slot(_ id: ID) -> Int? { slots[id] }
+    init() {}
 
-    func register(_ id: ID, _ model: AnyObject) -> Int {
-        slots[id] = models.count
+    @inlinable func slot(_ id: ID) -> Int? { slots[IDKey(id)] }
+
+    @inlinable func register(_ id: ID, _ model: AnyObject) -> Int {
+        let slot = models.count
+        slots[IDKey(id)] = slot
         models.append(model)
-        return models.count - 1
+        return slot
     }
 
     func remove(_ id: ID) {
-        guard let slot = slots.removeValue(forKey: id) else { return }
+        guard let slot = slots.removeValue(forKey: IDKey(id)) else { return }
         deleted.remove(slot)
         if slot == models.count - 1 { models.removeLast() } else { models[slot] = nil }
     }
@@ -24,25 +57,5 @@ final class IdentityMap<ID: Hashable> {
     func reserve(_ count: Int) {
         slots.reserveCapacity(slots.count + count)
         models.reserveCapacity(models.count + count)
-    }
-}
-
-/// Who holds the objects of one type by one foreign key: what the forward sides say.
-final class Holding {
-    /// The owner's id that this walk found for a slot.
-    var claims: [Int: AnyHashable] = [:]
-    /// What each loaded owner's link held when it was last filled or saved.
-    var filled: [AnyHashable: [ObjectIdentifier]] = [:]
-    /// What it holds now, for the owners whose link changed; becomes `filled` when the save succeeds.
-    var pending: [AnyHashable: [ObjectIdentifier]] = [:]
-
-    func startWalk() {
-        claims.removeAll(keepingCapacity: true)
-        pending.removeAll(keepingCapacity: true)
-    }
-
-    func commit() {
-        filled.merge(pending) { $1 }
-        pending.removeAll()
     }
 }

@@ -1,6 +1,6 @@
 /// The tables of a session and what they share. Entries of a mapping reach each other's tables through it.
 public final class SessionCore {
-    var tables: [ObjectIdentifier: AnyTable] = [:]
+    @usableFromInline var tables: [ObjectIdentifier: AnyTable] = [:]
     /// In the order of registration, which makes every walk deterministic.
     var order: [AnyTable] = []
     private var identities: [ObjectIdentifier: AnyObject] = [:]
@@ -24,12 +24,15 @@ public final class SessionCore {
         order.append(table)
     }
 
-    func table<D: Mappable>(_ type: D.Type) throws -> Table<D>
+    @inlinable func table<D: Mappable>(_ type: D.Type) throws -> Table<D>
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        guard let table = tables[ObjectIdentifier(type)] as? Table<D> else {
-            throw GraphError(.invalidSchema, "the session has no mapping for \(type); pass it when making the session")
-        }
-        return table
+        guard let table = tables[ObjectIdentifier(type)] else { throw missing(type) }
+        // Registered under its own type, and never under another.
+        return unsafeDowncast(table, to: Table<D>.self)
+    }
+
+    @usableFromInline func missing(_ type: Any.Type) -> GraphError {
+        GraphError(.invalidSchema, "the session has no mapping for \(type); pass it when making the session")
     }
 
     /// The table whose models are of this instance's class.

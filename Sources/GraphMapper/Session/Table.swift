@@ -1,62 +1,34 @@
-/// A session's table of one DTO type, whatever the type.
-class AnyTable {
-    var recordType: ObjectIdentifier { ObjectIdentifier(Never.self) }
-    var columnTargets: [any DTO.Type] { [] }
-    var hasUnexpanded: Bool { false }
-    var hasRequests: Bool { false }
-    var hasUnmade: Bool { false }
-    var hasConflict: Bool { false }
-    func holds(_ model: AnyObject) -> Bool { false }
-    func wantAll() {}
-    func requireLoaded() throws {}
-    func startLoad() {}
-    func expand() throws {}
-    func fetch(from source: any GraphSource) async throws {}
-    func checkGathered() throws {}
-    func makeModels() throws -> Bool { false }
-    func unmake() {}
-    func needsCycle() -> GraphError { GraphError(.cycle, "") }
-    func readFields() throws {}
-    func linkModels() throws {}
-    func finishLoad() {}
-    func startWalk() {}
-    func walk() throws -> Bool { false }
-    func collect(into plan: inout WritePlan) throws {}
-    func endWalk() {}
-    func add(_ model: AnyObject) throws {}
-    func delete(_ model: AnyObject) throws {}
-    func evict(_ model: AnyObject) {}
-    func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {}
-    func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? { nil }
-}
-
 /// A session's table of one DTO type: the mapping, the snapshots by slot, and what the load under way has gathered.
-final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-    let mapping: Mapping<D>
-    let identity: IdentityMap<D.ID>
-    unowned let core: SessionCore
-    private(set) var snapshots: [D?] = []
+public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+    @usableFromInline let mapping: Mapping<D>
+    @usableFromInline let identity: IdentityMap<D.ID>
+    @usableFromInline unowned let core: SessionCore
+    /// What the source last answered, or a save last wrote, by slot.
+    @usableFromInline var snapshots: ContiguousArray<D?> = []
     /// One bit a step: whether the model's link was ever filled.
-    private var filled: [UInt64] = []
+    @usableFromInline var filled: ContiguousArray<UInt64> = []
     private var holdings: [AnyKeyPath: Holding] = [:]
 
-    // The load under way.
-    private(set) var incoming: [D] = []
-    private var incomingIndex: [D.ID: Int] = [:]
+    // The load under way. An id is given an index when it is first seen; its DTO may arrive later.
+    @usableFromInline var indices: [IDKey<D.ID>: Int32] = [:]
+    @usableFromInline var ids: ContiguousArray<D.ID> = []
+    @usableFromInline var incoming: ContiguousArray<D?> = []
+    /// Indices in the order in which their DTOs came.
+    @usableFromInline var arrived: ContiguousArray<Int32> = []
+    /// For each step, the targets' indices, in the order of `arrived`; -1 for one that the session has.
+    @usableFromInline var edges: [ContiguousArray<Int32>] = []
+    @usableFromInline var wanted: [D.ID] = []
+    @usableFromInline var slots: ContiguousArray<Int32> = []
+    @usableFromInline var differing = false
+    @usableFromInline var unmade: [Int32] = []
+    @usableFromInline var made: [D.ID] = []
     private var expanded = 0
-    private var wanted: [D.ID] = []
-    private var wantedSet: Set<D.ID> = []
     private var requests: [(any GraphSource) async throws -> [D]] = []
-    private var differing = false
-    private var unmade: [Int] = []
-    private var made: [D.ID] = []
-    private var rows: [(D, D?, D.Model)] = []
 
     // The walk under way.
-    private var known = 0
-    private var walked = 0
+    @usableFromInline var walked = 0
+    @usableFromInline var found: [D.ID] = []
     private var added: [D.Model] = []
-    private var found: [D.ID] = []
 
     init(_ mapping: Mapping<D>, _ identity: IdentityMap<D.ID>, _ core: SessionCore) {
         self.mapping = mapping
@@ -72,101 +44,133 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
 
     // MARK: Looking up
 
-    func model(_ id: D.ID) -> D.Model? {
-        identity.slot(id).flatMap { identity.models[$0] }.map { unsafeDowncast($0, to: D.Model.self) }
+    @inlinable func model(at slot: Int) -> D.Model? {
+        identity.models[slot].map { unsafeDowncast($0, to: D.Model.self) }
     }
 
-    func required(_ id: D.ID) throws -> D.Model {
-        guard let model = model(id) else {
-            throw GraphError(
-                .dangling, "it is referred to, but the source has no such object", type: D.schema.name, id: "\(id)")
-        }
+    @inlinable func model(_ id: D.ID) -> D.Model? { identity.slot(id).flatMap { model(at: $0) } }
+
+    @inlinable func required(_ id: D.ID) throws -> D.Model {
+        guard let model = model(id) else { throw dangling(id) }
         return model
     }
 
-    func snapshot(_ slot: Int) -> D? { slot < snapshots.count ? snapshots[slot] : nil }
+    @usableFromInline func dangling(_ id: D.ID) -> GraphError {
+        GraphError(
+            .dangling, "it is referred to, but the source has no such object", type: D.schema.name, id: "\(id)")
+    }
 
-    func holding(_ foreignKey: AnyKeyPath) -> Holding {
+    @inlinable func snapshot(_ slot: Int) -> D? { slot < snapshots.count ? snapshots[slot] : nil }
+
+    @usableFromInline func holding(_ foreignKey: AnyKeyPath) -> Holding {
         if let known = holdings[foreignKey] { return known }
         let new = Holding()
         holdings[foreignKey] = new
         return new
     }
 
-    func isDeleted(_ model: D.Model) -> Bool {
+    @inlinable func isDeleted(_ model: D.Model) -> Bool {
         !identity.deleted.isEmpty && isDeleted(id: mapping.idOf(model))
     }
 
-    func isDeleted(id: D.ID) -> Bool { identity.slot(id).map(identity.deleted.contains) ?? false }
+    @inlinable func isDeleted(id: D.ID) -> Bool {
+        !identity.deleted.isEmpty && identity.slot(id).map(identity.deleted.contains) ?? false
+    }
 
     /// Makes the slot's snapshot and mask addressable.
-    private func grow(to count: Int) {
+    @usableFromInline func grow(to count: Int) {
         guard snapshots.count < count else { return }
-        snapshots += [D?](repeating: nil, count: count - snapshots.count)
-        filled += [UInt64](repeating: 0, count: count - filled.count)
+        snapshots.append(contentsOf: repeatElement(nil, count: count - snapshots.count))
+        filled.append(contentsOf: repeatElement(0, count: count - filled.count))
     }
 
     // MARK: Gathering
 
-    override var hasUnexpanded: Bool { expanded < incoming.count }
+    override var hasUnexpanded: Bool { expanded < arrived.count }
     override var hasRequests: Bool { !wanted.isEmpty || !requests.isEmpty }
+    override var hasConflict: Bool { differing }
 
     override func startLoad() {
+        indices = [:]
+        ids = []
         incoming = []
-        incomingIndex = [:]
-        expanded = 0
+        arrived = []
+        edges = mapping.steps.map { _ in [] }
         wanted = []
-        wantedSet = []
-        requests = []
+        slots = []
         differing = false
         unmade = []
         made = []
-        rows = []
+        expanded = 0
+        requests = []
     }
 
-    /// Takes a DTO into the load. An equal copy merges silently; one that differs is a conflict, raised once
-    /// everything is gathered.
-    func offer(_ dto: D) {
+    /// Takes a DTO into the load and answers its index. An equal copy merges silently; one that differs is a
+    /// conflict, raised once everything is gathered.
+    @inlinable @discardableResult func offer(_ dto: D) -> Int32 {
         let id = dto.id
-        if let index = incomingIndex[id] {
-            if !differing, !isSame(incoming[index], dto) { differing = true }
-            return
+        let new = Int32(truncatingIfNeeded: incoming.count)
+        let index = indices[IDKey(id), default: new]
+        if index == new {
+            indices[IDKey(id)] = new
+            ids.append(id)
+            incoming.append(dto)
+        } else if let known = incoming[Int(index)] {
+            if !differing, !isSame(known, dto) { differing = true }
+            return index
+        } else {
+            incoming[Int(index)] = dto
         }
-        incomingIndex[id] = incoming.count
-        incoming.append(dto)
-        core.gathered += 1
+        arrived.append(index)
+        return index
     }
 
-    func want(_ id: D.ID) {
-        if incomingIndex[id] == nil, wantedSet.insert(id).inserted { wanted.append(id) }
+    /// Asks for the DTO with this id, unless it is here, and answers its index.
+    @inlinable func want(_ id: D.ID) -> Int32 {
+        let new = Int32(truncatingIfNeeded: incoming.count)
+        let index = indices[IDKey(id), default: new]
+        if index == new {
+            indices[IDKey(id)] = new
+            ids.append(id)
+            incoming.append(nil)
+            wanted.append(id)
+        }
+        return index
     }
 
-    func want<Owner: Storable & Hashable>(where name: String, isIn owners: [Owner]) {
+    /// Asks for the DTOs whose foreign key is one of `owners`.
+    @usableFromInline func wantHeld<Owner: Storable & Hashable>(by foreignKey: AnyKeyPath, _ owners: [Owner]) throws {
+        guard let name = D.schema.property(at: foreignKey)?.name else {
+            throw GraphError(.invalidSchema, "the schema does not read \(foreignKey)", type: D.schema.name)
+        }
         requests.append { source in try await source.fetch(D.self, where: name, isIn: owners) }
     }
 
     override func wantAll() {
-        for dto in snapshots { if let dto { want(dto.id) } }
+        for dto in snapshots { if let dto { _ = want(dto.id) } }
     }
 
     override func requireLoaded() throws {
-        for id in wanted where incomingIndex[id] == nil { _ = try required(id) }
+        for id in wanted { _ = try required(id) }
         wanted = []
         requests = []
     }
 
-    override var hasConflict: Bool { differing }
-
-    private func isSame(_ left: D, _ right: D) -> Bool { D.schema.properties.allSatisfy { $0.isSame(left, right) } }
+    @inlinable func isSame(_ left: D, _ right: D) -> Bool {
+        for step in mapping.steps { if let same = step.isSame, !same(left, right) { return false } }
+        return true
+    }
 
     private func isFollowed(_ step: Step<D>) -> Bool {
         !step.isOnDemand || step.modelPath.map(core.following.contains) ?? false
     }
 
     override func expand() throws {
-        let range = expanded..<incoming.count
-        expanded = incoming.count
-        for step in mapping.steps where isFollowed(step) { try step.gather?(incoming[range], core) }
+        let range = expanded..<arrived.count
+        expanded = arrived.count
+        for (index, step) in mapping.steps.enumerated() where isFollowed(step) {
+            try step.gather?(self, range, index, core)
+        }
     }
 
     override func fetch(from source: any GraphSource) async throws {
@@ -175,14 +179,15 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
         wanted = []
         requests = []
         if !ids.isEmpty {
-            for dto in try await source.fetch(D.self, ids: ids) { offer(dto) }
-            for id in ids where incomingIndex[id] == nil && model(id) == nil { _ = try required(id) }
+            mapping.passes.offerAll(self, try await source.fetch(D.self, ids: ids))
+            for id in ids where indices[IDKey(id)].flatMap({ incoming[Int($0)] }) == nil { _ = try required(id) }
         }
-        for request in asked { for dto in try await request(source) { offer(dto) } }
-        if core.gathered > core.limit {
+        for request in asked { mapping.passes.offerAll(self, try await request(source)) }
+        core.gathered += ids.count
+        if arrived.count > core.limit {
             throw GraphError(
                 .tooLarge,
-                "the load reached \(core.gathered) objects, more than the limit of \(core.limit); mark a "
+                "the load reached \(arrived.count) objects, more than the limit of \(core.limit); mark a "
                     + "link as onDemand or raise the limit", type: D.schema.name)
         }
     }
@@ -198,13 +203,14 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
         }
         let checks = mapping.steps.compactMap { step in step.check.map { (step, $0) } }
         if !checks.isEmpty {
-            for dto in incoming {
+            for case let dto? in incoming {
                 for (step, check) in checks {
                     do { try check(dto) } catch { throw located(error, step, dto) }
                 }
             }
         }
-        unmade = incoming.indices.filter { identity.slot(incoming[$0].id) == nil }
+        slots = ContiguousArray(repeating: -1, count: ids.count)
+        unmade = Array(ids.indices.map { Int32($0) })
         identity.reserve(unmade.count)
     }
 
@@ -218,48 +224,56 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
         return error
     }
 
-    override func makeModels() throws -> Bool {
-        var waiting: [Int] = []
+    override func makeModels() throws -> Bool { try mapping.passes.make(self) }
+
+    /// Makes and registers what is new, as far as what it needs is there; true if any was.
+    @inlinable func makeEach() throws -> Bool {
+        var waiting: [Int32] = []
         for index in unmade {
-            let dto = incoming[index]
+            let id = ids[Int(index)]
+            if let slot = identity.slot(id) {
+                slots[Int(index)] = Int32(truncatingIfNeeded: slot)
+                continue
+            }
+            guard let dto = incoming[Int(index)] else { throw dangling(id) }
             do {
-                let model = try mapping.make(dto, core)
-                _ = identity.register(dto.id, model)
-                made.append(dto.id)
+                slots[Int(index)] = Int32(truncatingIfNeeded: identity.register(id, try mapping.make(dto, core)))
+                made.append(id)
             } catch is NotYet {
                 waiting.append(index)
             }
         }
-        defer { unmade = waiting }
-        return waiting.count < unmade.count
+        let isProgress = waiting.count < unmade.count
+        unmade = waiting
+        return isProgress
     }
 
     override func unmake() {
         for id in made.reversed() { identity.remove(id) }
-        made = []
-        unmade = []
+        startLoad()
     }
 
     override func needsCycle() -> GraphError {
-        let id = unmade.first.map { "\(incoming[$0].id)" }
+        let id = unmade.first.map { "\(ids[Int($0)])" }
         return GraphError(
             .cycle, "its initializer needs an object that is missing or needs this one", type: D.schema.name, id: id)
     }
 
     override func readFields() throws {
         grow(to: identity.models.count)
-        rows.reserveCapacity(incoming.count)
-        let steps = mapping.steps
-        for dto in incoming {
-            guard let slot = identity.slot(dto.id), let object = identity.models[slot] else { continue }
-            let model = unsafeDowncast(object, to: D.Model.self)
+        try mapping.passes.read(self)
+    }
+
+    @inlinable func readEach() throws {
+        let steps = mapping.steps.filter { $0.read != nil }
+        for index in arrived {
+            let slot = Int(slots[Int(index)])
+            guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
             let old = snapshots[slot]
             for step in steps {
-                guard let read = step.read else { continue }
                 if let old, try !step.isClean(old, model, core) { continue }
-                try read(dto, model)
+                try step.read?(dto, model)
             }
-            rows.append((dto, old, model))
         }
     }
 
@@ -267,16 +281,44 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
         var mask: UInt64 = 0
         for (index, step) in mapping.steps.enumerated() {
             guard let link = step.link, isFollowed(step) else { continue }
-            try link(rows, core)
+            try link(self, index, core)
             mask |= 1 << UInt64(index & 63)
         }
         guard mask != 0 else { return }
-        for (dto, _, _) in rows { if let slot = identity.slot(dto.id) { filled[slot] |= mask } }
+        for index in arrived { filled[Int(slots[Int(index)])] |= mask }
     }
 
-    override func finishLoad() {
-        for (dto, _, _) in rows { if let slot = identity.slot(dto.id) { snapshots[slot] = dto } }
-        startLoad()
+    override func finishLoad() { mapping.passes.finish(self) }
+
+    @inlinable func finishEach() {
+        for index in arrived { snapshots[Int(slots[Int(index)])] = incoming[Int(index)] }
+        clear()
+    }
+
+    @usableFromInline func clear() { startLoad() }
+
+    /// The model of an edge: one of this load, or one that the session had.
+    @inlinable @inline(__always) func linked(_ edge: Int32) throws -> D.Model {
+        guard let model = model(at: Int(slots[Int(edge)])) else { throw dangling(ids[Int(edge)]) }
+        return model
+    }
+
+    /// Calls `body` for each DTO of the load whose link the app has not changed.
+    ///
+    /// - Parameter count: how many edges the DTO has; `body` gets where they start.
+    @inlinable @inline(__always)
+    func forEachToLink(
+        _ isClean: (D, D.Model, SessionCore) throws -> Bool, count: (D) -> Int,
+        _ body: (D, D.Model, Int) throws -> Void
+    ) throws {
+        var start = 0
+        for index in arrived {
+            let slot = Int(slots[Int(index)])
+            guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
+            defer { start += count(dto) }
+            if let old = snapshots[slot], try !isClean(old, model, core) { continue }
+            try body(dto, model, start)
+        }
     }
 
     // MARK: Walking back
@@ -294,19 +336,26 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
         identity.deleted.insert(slot)
     }
 
-    private func twoInstances(_ model: D.Model) -> GraphError {
+    @usableFromInline func twoInstances(_ model: D.Model) -> GraphError {
         GraphError(
             .conflict, "two instances claim this id; keep the one that the session loaded", type: D.schema.name,
             id: "\(mapping.idOf(model))")
     }
 
+    @usableFromInline func twoOwners(_ first: Int, _ second: Int, of id: String, _ type: String) -> GraphError {
+        let owners = [first, second].compactMap { model(at: $0) }.map { "\(mapping.idOf($0))" }.sorted()
+        return GraphError(
+            .conflict, "two owners hold it, \(D.schema.name) \(owners.joined(separator: " and ")); remove it from one",
+            type: type, id: id)
+    }
+
     /// The slot of a model that the session knows.
-    func knownSlot(of model: D.Model) -> Int? {
+    @inlinable func knownSlot(of model: D.Model) -> Int? {
         identity.slot(mapping.idOf(model)).flatMap { identity.models[$0] === model ? $0 : nil }
     }
 
     /// The slot of a model, which becomes a new object if the session does not know it.
-    func slot(of model: D.Model) throws -> Int {
+    @inlinable @discardableResult func slot(of model: D.Model) throws -> Int {
         let id = mapping.idOf(model)
         if let slot = identity.slot(id) {
             if identity.models[slot] === model { return slot }
@@ -323,13 +372,17 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
     }
 
     override func walk() throws -> Bool {
-        if walked == 0 { for model in added { _ = try slot(of: model) } }
-        let steps = mapping.steps.filter { $0.visit != nil }
+        if walked == 0 { for model in added { try slot(of: model) } }
+        return try mapping.passes.walk(self)
+    }
+
+    @inlinable func walkEach() throws -> Bool {
+        let steps = mapping.steps.compactMap(\.visit)
         guard walked < identity.models.count else { return false }
+        if steps.isEmpty { walked = identity.models.count }
         while walked < identity.models.count {
-            if let object = identity.models[walked], !identity.deleted.contains(walked) {
-                let model = unsafeDowncast(object, to: D.Model.self)
-                for step in steps { try step.visit?(model, walked, core) }
+            if let model = model(at: walked), identity.deleted.isEmpty || !identity.deleted.contains(walked) {
+                for visit in steps { try visit(model, walked, core) }
             }
             walked += 1
         }
@@ -345,16 +398,15 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
     override func collect(into plan: inout WritePlan) throws {
         grow(to: identity.models.count)
         let rank = core.order.firstIndex { $0 === self } ?? 0
-        for slot in identity.models.indices {
-            guard let object = identity.models[slot] else { continue }
-            let model = unsafeDowncast(object, to: D.Model.self)
+        for slot in try mapping.passes.findChanged(self) {
+            guard let model = model(at: slot) else { continue }
             let old = snapshots[slot]
             if identity.deleted.contains(slot) {
                 if let old { plan.deletes[rank, default: []].append(D.schema.deletion(of: old)) }
                 let id = mapping.idOf(model)
                 plan.commit.append { [self] in forget(id) }
             } else if let old {
-                guard let new = try changed(old, model, slot) else { continue }
+                let new = try rebuilt(old, model, slot)
                 let change = D.schema.update(from: old, to: new)
                 if let row = change.row { plan.updates.append(row) }
                 plan.relinks += change.links
@@ -374,6 +426,24 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
         }
     }
 
+    /// Slots of objects that are new, deleted or differ from their snapshots.
+    @inlinable func changedSlots() throws -> [Int] {
+        var changed: [Int] = []
+        for slot in identity.models.indices {
+            guard let model = model(at: slot) else { continue }
+            guard let old = snapshots[slot], identity.deleted.isEmpty || !identity.deleted.contains(slot) else {
+                changed.append(slot)
+                continue
+            }
+            for (index, step) in mapping.steps.enumerated()
+            where try !step.isClean(old, model, core) && isKnown(step, index, model, slot) {
+                changed.append(slot)
+                break
+            }
+        }
+        return changed
+    }
+
     private func forget(_ id: D.ID) {
         if let slot = identity.slot(id) { snapshots[slot] = nil }
         identity.remove(id)
@@ -386,32 +456,26 @@ final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storabl
         filled[slot] = .max
     }
 
-    private func isKnown(_ step: Step<D>, _ index: Int, _ model: D.Model, _ slot: Int) -> Bool {
+    /// False for a link that is nil or empty and was never filled: what it stores is unknown.
+    @inlinable func isKnown(_ step: Step<D>, _ index: Int, _ model: D.Model, _ slot: Int) -> Bool {
         guard let isEmpty = step.isEmpty, filled[slot] & (1 << UInt64(index & 63)) == 0 else { return true }
         return !isEmpty(model)
     }
 
-    /// The DTO that the model stores now, or nil if that is the snapshot.
-    private func changed(_ old: D, _ model: D.Model, _ slot: Int) throws -> D? {
-        var isDirty = false
-        for (index, step) in mapping.steps.enumerated()
-        where try isKnown(step, index, model, slot) && !step.isClean(old, model, core) {
-            isDirty = true
-            break
-        }
-        guard isDirty else { return nil }
-        return try build(model, old: old) { [self] step, index in
-            try isKnown(step, index, model, slot) && !step.isClean(old, model, core)
+    /// The DTO of a loaded model: properties that are clean as in the snapshot.
+    private func rebuilt(_ old: D, _ model: D.Model, _ slot: Int) throws -> D {
+        try build(model, old: old) { [self] step, index in
+            try !step.isClean(old, model, core) && isKnown(step, index, model, slot)
         }
     }
 
     /// The DTO of a model, without a snapshot.
-    func record(of model: D.Model) throws -> D { try build(model, old: nil) { _, _ in true } }
+    @usableFromInline func record(of model: D.Model) throws -> D { try build(model, old: nil) { _, _ in true } }
 
     private func build(_ model: D.Model, old: D?, isDirty: (Step<D>, Int) throws -> Bool) throws -> D {
         var values: [Any] = []
-        for property in D.schema.properties {
-            guard let index = mapping.steps.firstIndex(where: { $0.property == property.path }) else {
+        for (property, entry) in zip(D.schema.properties, mapping.entries) {
+            guard let index = entry else {
                 throw GraphError(.invalidSchema, "no entry covers it", type: D.schema.name, property: property.name)
             }
             let step = mapping.steps[index]

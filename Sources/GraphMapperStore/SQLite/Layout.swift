@@ -93,17 +93,30 @@ struct Layout {
 
     /// Makes what is missing; answers what differs, in sentences.
     func install(_ connection: Connection) throws -> [String] {
-        let found = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(table)]).compactMap {
-            if case .text(let name) = $0[0] { name } else { nil }
-        }
-        let wanted = columns.map(\.name)
-        if !found.isEmpty, Set(found) != Set(wanted) {
-            let missing = wanted.filter { !found.contains($0) }.map { "\(table).\($0) is not in the file" }
-            let extra = found.filter { !wanted.contains($0) }.map { "\(table).\($0) is not in the record" }
-            return missing + extra
-        }
+        let found = try differences(connection)
+        guard found.isEmpty else { return found }
         for statement in statements { try connection.execute(statement) }
         return []
+    }
+
+    /// How the file's table differs from the record; nothing if the file has no such table.
+    func differences(_ connection: Connection) throws -> [String] {
+        var found: [String: String] = [:]
+        for row in try connection.rows("SELECT name, type, \"notnull\" FROM pragma_table_info(?)", [.text(table)]) {
+            guard case .text(let name) = row[0], case .text(let type) = row[1] else { continue }
+            found[name] = type.uppercased() + (row[2] == .integer(0) ? "" : " NOT NULL")
+        }
+        guard !found.isEmpty else { return [] }
+        var differences: [String] = []
+        for (name, column) in columns {
+            let wanted = Self.type(column.storage) + (column.isNullable ? "" : " NOT NULL")
+            guard let type = found.removeValue(forKey: name) else {
+                differences.append("\(table).\(name) is not in the file")
+                continue
+            }
+            if type != wanted { differences.append("\(table).\(name) is \(type) in the file, \(wanted) in the record") }
+        }
+        return differences + found.keys.sorted().map { "\(table).\($0) is not in the record" }
     }
 
     /// FNV-1a of the statements: changes when the layout does.

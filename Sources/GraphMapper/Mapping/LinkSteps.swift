@@ -1,0 +1,208 @@
+/// The steps of links. Everything is inlinable, so that the loops are specialised where a mapping is written.
+extension Step {
+    @usableFromInline static func required<C: Mappable>(_ link: Ref<C>?, _ path: AnyKeyPath) throws -> Any {
+        if let link { return link }
+        throw GraphError(
+            .unreachable, "a required link is nil; set it, or delete the object", type: D.schema.name,
+            property: D.schema.property(at: path)?.name)
+    }
+
+    /// A link by one `Ref`.
+    @inlinable @inline(__always)
+    static func reference<C: Mappable>(
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (D) -> Ref<C>?,
+        model: @escaping (D.Model) -> C.Model?, set: @escaping (D.Model, C.Model?) -> Void,
+        answer: @escaping (Ref<C>?) throws -> Any
+    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        var step = Step<D>()
+        step.property = from
+        step.modelPath = to
+        step.targets = [C.self]
+        step.isSame = { get($0) == get($1) }
+        step.gather = { table, range, index, core in
+            let targets = try core.table(C.self)
+            for place in range {
+                guard let ref = table.incoming[Int(table.arrived[place])].flatMap(get) else { continue }
+                table.edges[index].append(targets.want(ref.id))
+            }
+        }
+        let isClean: (D, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
+            let targets = try core.table(C.self)
+            guard let target = model(object), !targets.isDeleted(target) else { return get(snapshot) == nil }
+            return get(snapshot)?.id == targets.mapping.idOf(target)
+        }
+        step.isClean = isClean
+        step.isEmpty = { model($0) == nil }
+        step.link = { table, index, core in
+            let targets = try core.table(C.self)
+            let edges = table.edges[index]
+            try table.forEachToLink(isClean, count: { get($0) == nil ? 0 : 1 }) { dto, object, start in
+                set(object, get(dto) == nil ? nil : try targets.linked(edges[start]))
+            }
+        }
+        step.visit = { object, _, core in
+            if let target = model(object) { try core.table(C.self).slot(of: target) }
+        }
+        step.answer = { object, _, core in
+            let targets = try core.table(C.self)
+            guard let target = model(object), !targets.isDeleted(target) else { return try answer(nil) }
+            return try answer(Ref(targets.mapping.idOf(target)))
+        }
+        return step
+    }
+
+    /// A link by an ordered list of `Ref`s.
+    @inlinable @inline(__always)
+    static func list<C: Mappable>(
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (D) -> [Ref<C>],
+        models: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void
+    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        var step = Step<D>()
+        step.property = from
+        step.modelPath = to
+        step.targets = [C.self]
+        step.isSame = { get($0) == get($1) }
+        step.gather = { table, range, index, core in
+            let targets = try core.table(C.self)
+            for place in range {
+                guard let dto = table.incoming[Int(table.arrived[place])] else { continue }
+                for ref in get(dto) { table.edges[index].append(targets.want(ref.id)) }
+            }
+        }
+        let isClean: (D, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
+            let targets = try core.table(C.self)
+            let old = get(snapshot)
+            let new = models(object)
+            guard old.count == new.count else { return false }
+            for index in old.indices
+            where old[index].id != targets.mapping.idOf(new[index]) || targets.isDeleted(new[index]) { return false }
+            return true
+        }
+        step.isClean = isClean
+        step.isEmpty = { models($0).isEmpty }
+        step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
+        step.visit = { object, _, core in
+            let targets = try core.table(C.self)
+            for target in models(object) { try targets.slot(of: target) }
+        }
+        step.answer = { object, _, core in
+            let targets = try core.table(C.self)
+            return models(object).filter { !targets.isDeleted($0) }.map { Ref<C>(targets.mapping.idOf($0)) }
+        }
+        return step
+    }
+
+    @inlinable @inline(__always)
+    static func setLists<C: Mappable>(
+        _ table: Table<D>, _ index: Int, _ isClean: (D, D.Model, SessionCore) throws -> Bool, _ count: (D) -> Int,
+        _ core: SessionCore, _: C.Type, _ set: (D.Model, [C.Model]) -> Void
+    ) throws where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        let targets = try core.table(C.self)
+        let edges = table.edges[index]
+        try table.forEachToLink(isClean, count: count) { dto, object, start in
+            var list: [C.Model] = []
+            list.reserveCapacity(count(dto))
+            for edge in edges[start..<start + count(dto)] { list.append(try targets.linked(edge)) }
+            set(object, list)
+        }
+    }
+
+    /// A link to nested DTOs.
+    @inlinable @inline(__always)
+    static func nested<C: Mappable>(
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (D) -> [C], models: @escaping (D.Model) -> [C.Model],
+        set: @escaping (D.Model, [C.Model]) -> Void, answer: @escaping ([C]) -> Any, isList: Bool
+    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        var step = Step<D>()
+        step.property = from
+        step.modelPath = to
+        step.targets = [C.self]
+        step.isSame = { left, right in
+            let left = get(left)
+            let right = get(right)
+            return left.count == right.count && left.indices.allSatisfy { left[$0].id == right[$0].id }
+        }
+        step.gather = { table, range, index, core in
+            let targets = try core.table(C.self)
+            for place in range {
+                guard let dto = table.incoming[Int(table.arrived[place])] else { continue }
+                for child in get(dto) { table.edges[index].append(targets.offer(child)) }
+            }
+        }
+        let isClean: (D, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
+            let targets = try core.table(C.self)
+            let old = get(snapshot)
+            let new = models(object)
+            guard old.count == new.count else { return false }
+            for index in old.indices where old[index].id != targets.mapping.idOf(new[index]) { return false }
+            return true
+        }
+        step.isClean = isClean
+        step.isEmpty = { models($0).isEmpty }
+        step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
+        step.visit = { object, _, core in
+            let targets = try core.table(C.self)
+            for target in models(object) { try targets.slot(of: target) }
+        }
+        step.answer = { object, _, core in
+            let targets = try core.table(C.self)
+            return answer(try models(object).map { try targets.record(of: $0) })
+        }
+        step.nested = { dto, visit in
+            let name = D.schema.property(at: from)?.name ?? "?"
+            for (index, child) in get(dto).enumerated() { visit(C.self, child, isList ? "\(name)[\(index)]" : name) }
+        }
+        return step
+    }
+
+    /// A link that the other side's foreign key holds.
+    @inlinable @inline(__always)
+    static func byKey<C: Mappable>(
+        _ foreignKey: AnyKeyPath, _ to: AnyKeyPath, key: @escaping (C) -> D.ID?,
+        get: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void
+    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        var step = Step<D>()
+        step.modelPath = to
+        step.targets = [C.self]
+        step.gather = { table, range, _, core in
+            var owners: [D.ID] = []
+            owners.reserveCapacity(range.count)
+            for place in range { owners.append(table.ids[Int(table.arrived[place])]) }
+            try core.table(C.self).wantHeld(by: foreignKey, owners)
+        }
+        step.link = { table, _, core in
+            let targets = try core.table(C.self)
+            let holding = targets.holding(foreignKey)
+            var children: [IDKey<D.ID>: [C.Model]] = [:]
+            children.reserveCapacity(table.arrived.count)
+            for index in targets.arrived {
+                guard let owner = targets.incoming[Int(index)].flatMap(key) else { continue }
+                children[IDKey(owner), default: []].append(try targets.linked(index))
+            }
+            for index in table.arrived {
+                let slot = Int(table.slots[Int(index)])
+                let id = table.ids[Int(index)]
+                guard let object = table.model(at: slot) else { continue }
+                // A link that the app has changed since it was filled keeps the app's value.
+                if table.snapshots[slot] != nil, holding.isChanged(slot, get(object)) { continue }
+                let models = children[IDKey(id)] ?? []
+                set(object, models)
+                holding.fill(slot, models)
+            }
+        }
+        step.visit = { object, slot, core in
+            let targets = try core.table(C.self)
+            let holding = targets.holding(foreignKey)
+            let children = get(object)
+            for child in children where !targets.isDeleted(child) {
+                let childSlot = try targets.slot(of: child)
+                if let other = holding.claim(childSlot, owner: slot) {
+                    throw try core.table(D.self).twoOwners(
+                        other, slot, of: "\(targets.mapping.idOf(child))", C.schema.name)
+                }
+            }
+            holding.note(slot, children, isNew: try core.table(D.self).snapshot(slot) == nil)
+        }
+        return step
+    }
+}

@@ -1,0 +1,32 @@
+/// A session's table of one DTO type, whatever the type.
+public class AnyTable {
+    init() {}
+    var recordType: ObjectIdentifier { ObjectIdentifier(Never.self) }
+    var columnTargets: [any DTO.Type] { [] }
+    var hasUnexpanded: Bool { false }
+    var hasRequests: Bool { false }
+    var hasUnmade: Bool { false }
+    var hasConflict: Bool { false }
+    func holds(_ model: AnyObject) -> Bool { false }
+    func wantAll() {}
+    func requireLoaded() throws {}
+    func startLoad() {}
+    func expand() throws {}
+    func fetch(from source: any GraphSource) async throws {}
+    func checkGathered() throws {}
+    func makeModels() throws -> Bool { false }
+    func unmake() {}
+    func needsCycle() -> GraphError { GraphError(.cycle, "") }
+    func readFields() throws {}
+    func linkModels() throws {}
+    func finishLoad() {}
+    func startWalk() {}
+    func walk() throws -> Bool { false }
+    func collect(into plan: inout WritePlan) throws {}
+    func endWalk() {}
+    func add(_ model: AnyObject) throws {}
+    func delete(_ model: AnyObject) throws {}
+    func evict(_ model: AnyObject) {}
+    func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {}
+    func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? { nil }
+}

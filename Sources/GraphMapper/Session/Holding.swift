@@ -1,0 +1,54 @@
+/// Who holds the objects of one type by one foreign key: what the forward sides say. Owners and objects are slots.
+@usableFromInline final class Holding {
+    /// The owner that this walk found for each object; -1 for none.
+    private var claims: ContiguousArray<Int32> = []
+    /// What each loaded owner's link held when it was last filled or saved.
+    private var filled: [Int: [ObjectIdentifier]] = [:]
+    /// What it holds now, for the owners whose link changed; becomes `filled` when the save succeeds.
+    private var pending: [Int: [ObjectIdentifier]] = [:]
+
+    init() {}
+
+    func startWalk() {
+        claims.removeAll(keepingCapacity: true)
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    func commit() {
+        filled.merge(pending) { $1 }
+        pending.removeAll()
+    }
+
+    @usableFromInline func fill(_ owner: Int, _ objects: [AnyObject]) {
+        filled[owner] = objects.map(ObjectIdentifier.init)
+    }
+
+    @usableFromInline func isChanged(_ owner: Int, _ objects: [AnyObject]) -> Bool {
+        guard let known = filled[owner] else { return false }
+        return !known.elementsEqual(objects.lazy.map(ObjectIdentifier.init))
+    }
+
+    /// Notes what an owner holds now. What an unfilled link of a loaded owner holds is not all that it has.
+    @usableFromInline func note(_ owner: Int, _ objects: [AnyObject], isNew: Bool) {
+        if filled[owner] == nil ? isNew : isChanged(owner, objects) {
+            pending[owner] = objects.map(ObjectIdentifier.init)
+        }
+    }
+
+    /// Says that `owner` holds the object; answers another owner that does too.
+    @usableFromInline func claim(_ object: Int, owner: Int) -> Int? {
+        while claims.count <= object { claims.append(-1) }
+        let other = Int(claims[object])
+        claims[object] = Int32(truncatingIfNeeded: owner)
+        return other >= 0 && other != owner ? other : nil
+    }
+
+    func owner(of object: Int) -> Int? {
+        object < claims.count && claims[object] >= 0 ? Int(claims[object]) : nil
+    }
+
+    /// Whether `owner` held the object when its link was last filled.
+    func held(_ owner: Int, _ object: AnyObject) -> Bool {
+        filled[owner]?.contains(ObjectIdentifier(object)) ?? false
+    }
+}

@@ -1,0 +1,21 @@
+/// The loops over a table's rows, as closures.
+///
+/// A mapping forms them where its types are known, in the app's module, so that the loops and the entries in them are
+/// specialised; a method of a generic class that is called through ``AnyTable`` never is.
+@usableFromInline struct Passes<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+    @usableFromInline let make: (Table<D>) throws -> Bool
+    @usableFromInline let read: (Table<D>) throws -> Void
+    @usableFromInline let finish: (Table<D>) -> Void
+    @usableFromInline let walk: (Table<D>) throws -> Bool
+    @usableFromInline let findChanged: (Table<D>) throws -> [Int]
+    @usableFromInline let offerAll: (Table<D>, [D]) -> Void
+
+    @inlinable @inline(__always) init() {
+        make = { try $0.makeEach() }
+        read = { try $0.readEach() }
+        finish = { $0.finishEach() }
+        walk = { try $0.walkEach() }
+        findChanged = { try $0.changedSlots() }
+        offerAll = { table, dtos in for dto in dtos { _ = table.offer(dto) } }
+    }
+}

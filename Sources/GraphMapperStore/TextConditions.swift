@@ -1,0 +1,29 @@
+/// What text conditions work on: `String` and `String?`. NULL never matches.
+public protocol TextColumn: Storable {}
+extension String: TextColumn {}
+extension Optional: TextColumn where Wrapped == String {}
+
+extension ColumnExpression where V: TextColumn {
+    /// Whether the text occurs, by its bytes.
+    public func contains(_ text: String) -> Condition {
+        Condition(sql: "instr(\(sql), ?) > 0", values: [.text(text)])
+    }
+
+    public func hasPrefix(_ text: String) -> Condition { edge("1", text) }
+
+    public func hasSuffix(_ text: String) -> Condition {
+        // substr counts from the end, where 0 means the start.
+        text.isEmpty ? Condition(sql: "\(sql) IS NOT NULL", values: []) : edge("-\(text.utf8.count)", text)
+    }
+
+    /// SQLite's LIKE: `%` for any text, `_` for one character, ASCII letters alike in both cases.
+    public func like(_ pattern: String) -> Condition {
+        Condition(sql: "\(sql) LIKE ?", values: [.text(pattern)])
+    }
+
+    /// Compares bytes, since `length` of a text stops at its first NUL.
+    private func edge(_ start: String, _ text: String) -> Condition {
+        Condition(
+            sql: "substr(CAST(\(sql) AS BLOB), \(start), \(text.utf8.count)) = CAST(? AS BLOB)", values: [.text(text)])
+    }
+}
