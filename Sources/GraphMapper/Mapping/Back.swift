@@ -79,9 +79,9 @@ where
             let isUntouched: (D, D.Model, SessionCore) -> Bool = { old, object, _ in
                 model(object).map { targets.mapping.idOf($0) == get(old)?.id } ?? true
             }
-            try table.forEachToLink(isUntouched, count: { _ in 0 }) { dto, object, _ in
-                set(object, try get(dto).map { try targets.required($0.id) })
-            }
+            try table.forEachToLink(
+                isUntouched, count: { _ in 0 },
+                body: { dto, object, _ in set(object, try get(dto).map { try targets.required($0.id) }) })
         }
         step.answer = { object, snapshot, core in try answer(owner(object, snapshot, core)) }
         return step

@@ -36,9 +36,11 @@ extension Step {
         step.link = { table, index, core in
             let targets = try core.table(C.self)
             let edges = table.edges[index]
-            try table.forEachToLink(isClean, count: { get($0) == nil ? 0 : 1 }) { dto, object, start in
-                set(object, get(dto) == nil ? nil : try targets.linked(edges[start]))
-            }
+            try table.forEachToLink(
+                isClean, count: { get($0) == nil ? 0 : 1 },
+                body: { dto, object, start in
+                    set(object, get(dto) == nil ? nil : try targets.linked(edges[start]))
+                })
         }
         step.visit = { object, _, core in
             if let target = model(object) { try core.table(C.self).slot(of: target) }

@@ -309,7 +309,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     @inlinable @inline(__always)
     func forEachToLink(
         _ isClean: (D, D.Model, SessionCore) throws -> Bool, count: (D) -> Int,
-        _ body: (D, D.Model, Int) throws -> Void
+        body: (D, D.Model, Int) throws -> Void
     ) throws {
         var start = 0
         for index in arrived {
