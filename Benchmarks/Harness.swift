@@ -19,13 +19,16 @@ final class Harness {
 
     init(filter: String?) { self.filter = filter }
 
+    /// Whether any of these would run.
+    func wants(_ names: String...) -> Bool { filter.map { filter in names.contains { $0.contains(filter) } } ?? true }
+
     /// - Parameters:
     ///   - n: how many items one run works through; times are nanoseconds an item.
     ///   - ours, baseline: each answers with a checksum; both must be the same.
     func compare(
         _ name: String, n: Int, target: Double? = nil, ours: () async throws -> Int, baseline: () async throws -> Int
     ) async throws {
-        if let filter, !name.contains(filter) { return }
+        guard wants(name) else { return }
         var times: (ours: [Double], baseline: [Double]) = ([], [])
         for round in 0...rounds {
             let (mine, first) = try await time(ours)

@@ -154,6 +154,7 @@ func shopSession(_ store: GraphStore) -> GraphSession {
 }
 
 func benchmarkStore(_ harness: Harness, _ workload: Workload) async throws {
+    guard harness.wants("store.fetch", "store.graph", "store.save") else { return }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }

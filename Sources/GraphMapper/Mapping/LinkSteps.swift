@@ -21,9 +21,8 @@ extension Step {
         step.isSame = { get($0) == get($1) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
-            for place in range {
-                guard let ref = table.incoming[Int(table.arrived[place])].flatMap(get) else { continue }
-                table.edges[index].append(targets.want(ref.id))
+            table.withEdges(index, range) { dto, edges in
+                if let ref = get(dto) { edges.append(targets.want(ref.id)) }
             }
         }
         let isClean: (D, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
@@ -66,9 +65,8 @@ extension Step {
         step.isSame = { get($0) == get($1) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
-            for place in range {
-                guard let dto = table.incoming[Int(table.arrived[place])] else { continue }
-                for ref in get(dto) { table.edges[index].append(targets.want(ref.id)) }
+            table.withEdges(index, range) { dto, edges in
+                for ref in get(dto) { edges.append(targets.want(ref.id)) }
             }
         }
         let isClean: (D, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
@@ -126,9 +124,8 @@ extension Step {
         }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
-            for place in range {
-                guard let dto = table.incoming[Int(table.arrived[place])] else { continue }
-                for child in get(dto) { table.edges[index].append(targets.offer(child)) }
+            table.withEdges(index, range) { dto, edges in
+                for child in get(dto) { edges.append(targets.offer(child)) }
             }
         }
         let isClean: (D, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in

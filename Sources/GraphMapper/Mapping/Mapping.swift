@@ -6,6 +6,12 @@ public typealias Mappable = DTO & Identifiable
 public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline let steps: [Step<D>]
     @usableFromInline let passes: Passes<D>
+    // The steps' closures by task: a loop over whole steps would copy them.
+    @usableFromInline let comparisons: [(D, D) -> Bool]
+    @usableFromInline let readers:
+        [(read: (D, D.Model) throws -> Void, isClean: (D, D.Model, SessionCore) throws -> Bool)]
+    @usableFromInline let cleanChecks: [(D, D.Model, SessionCore) throws -> Bool]
+    @usableFromInline let visits: [(D.Model, Int, SessionCore) throws -> Void]
     /// For each property of the schema, the step that covers it.
     let entries: [Int?]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
@@ -38,6 +44,10 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     init(steps: [Step<D>], passes: Passes<D>, make: @escaping (D, SessionCore) throws -> D.Model) {
         self.steps = steps
         self.passes = passes
+        comparisons = steps.compactMap(\.isSame)
+        readers = steps.compactMap { step in step.read.map { ($0, step.isClean) } }
+        cleanChecks = steps.map(\.isClean)
+        visits = steps.compactMap(\.visit)
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         self.make = make
         var mistakes: [String] = []

@@ -55,10 +55,10 @@ public final class GraphSession {
         try notBusy()
         let table = try core.table(D.self)
         core.startLoad()
-        for dto in dtos { table.offer(dto) }
+        table.mapping.passes.offerAll(table, dtos)
         while try core.expand() { try core.requireLoaded() }
         try materialise(dtos)
-        return try dtos.map { try table.required($0.id) }
+        return try table.mapping.passes.models(table, dtos)
     }
 
     /// Loads the DTOs that `roots` fetches, and everything that they link to, from one snapshot of the backing.
@@ -76,13 +76,13 @@ public final class GraphSession {
             core.following = Set(following)
             defer { core.following = [] }
             loaded = try await roots(source)
-            for dto in loaded { table.offer(dto) }
+            table.mapping.passes.offerAll(table, loaded)
             while try core.expand() {
                 for table in core.order where table.hasRequests { try await table.fetch(from: source) }
             }
             try materialise(loaded)
         }
-        return try loaded.map { try table.required($0.id) }
+        return try table.mapping.passes.models(table, loaded)
     }
 
     /// The object with this id: from the session if it has it, without a query, else from the backing.

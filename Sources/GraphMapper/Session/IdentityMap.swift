@@ -32,8 +32,8 @@ import Foundation
 ///
 /// Every DTO type that becomes this model shares it.
 @usableFromInline final class IdentityMap<ID: Hashable> {
-    @usableFromInline var slots: [IDKey<ID>: Int] = [:]
-    @usableFromInline var models: ContiguousArray<AnyObject?> = []
+    @exclusivity(unchecked) @usableFromInline var slots: [IDKey<ID>: Int] = [:]
+    @exclusivity(unchecked) @usableFromInline var models: ContiguousArray<AnyObject?> = []
     /// Slots whose objects are to be deleted with the next save.
     @usableFromInline var deleted: Set<Int> = []
 

@@ -9,6 +9,9 @@
     @usableFromInline let walk: (Table<D>) throws -> Bool
     @usableFromInline let findChanged: (Table<D>) throws -> [Int]
     @usableFromInline let offerAll: (Table<D>, [D]) -> Void
+    @usableFromInline let models: (Table<D>, [D]) throws -> [D.Model]
+    @usableFromInline let mark: (Table<D>, UInt64) -> Void
+    @usableFromInline let check: (Table<D>) throws -> Void
 
     @inlinable @inline(__always) init() {
         make = { try $0.makeEach() }
@@ -16,6 +19,9 @@
         finish = { $0.finishEach() }
         walk = { try $0.walkEach() }
         findChanged = { try $0.changedSlots() }
+        models = { table, dtos in try dtos.map { try table.required($0.id) } }
+        mark = { $0.markFilled($1) }
+        check = { try $0.checkEach() }
         offerAll = { table, dtos in for dto in dtos { _ = table.offer(dto) } }
     }
 }

@@ -4,30 +4,33 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     @usableFromInline let identity: IdentityMap<D.ID>
     @usableFromInline unowned let core: SessionCore
     /// What the source last answered, or a save last wrote, by slot.
-    @usableFromInline var snapshots: ContiguousArray<D?> = []
+    @exclusivity(unchecked) @usableFromInline var snapshots: ContiguousArray<D?> = []
     /// One bit a step: whether the model's link was ever filled.
-    @usableFromInline var filled: ContiguousArray<UInt64> = []
+    @exclusivity(unchecked) @usableFromInline var filled: ContiguousArray<UInt64> = []
     private var holdings: [AnyKeyPath: Holding] = [:]
 
+    // Exclusivity is not checked at run time for what the loops below touch (the checks were a tenth of a load): no
+    // closure of a mapping can reach a table, and a session is confined to one task.
+
     // The load under way. An id is given an index when it is first seen; its DTO may arrive later.
-    @usableFromInline var indices: [IDKey<D.ID>: Int32] = [:]
-    @usableFromInline var ids: ContiguousArray<D.ID> = []
-    @usableFromInline var incoming: ContiguousArray<D?> = []
+    @exclusivity(unchecked) @usableFromInline var indices: [IDKey<D.ID>: Int32] = [:]
+    @exclusivity(unchecked) @usableFromInline var ids: ContiguousArray<D.ID> = []
+    @exclusivity(unchecked) @usableFromInline var incoming: ContiguousArray<D?> = []
     /// Indices in the order in which their DTOs came.
-    @usableFromInline var arrived: ContiguousArray<Int32> = []
+    @exclusivity(unchecked) @usableFromInline var arrived: ContiguousArray<Int32> = []
     /// For each step, the targets' indices, in the order of `arrived`; -1 for one that the session has.
-    @usableFromInline var edges: [ContiguousArray<Int32>] = []
-    @usableFromInline var wanted: [D.ID] = []
-    @usableFromInline var slots: ContiguousArray<Int32> = []
-    @usableFromInline var differing = false
-    @usableFromInline var unmade: [Int32] = []
-    @usableFromInline var made: [D.ID] = []
+    @exclusivity(unchecked) @usableFromInline var edges: [ContiguousArray<Int32>] = []
+    @exclusivity(unchecked) @usableFromInline var wanted: [D.ID] = []
+    @exclusivity(unchecked) @usableFromInline var slots: ContiguousArray<Int32> = []
+    @exclusivity(unchecked) @usableFromInline var differing = false
+    @exclusivity(unchecked) @usableFromInline var unmade: [Int32] = []
+    @exclusivity(unchecked) @usableFromInline var made: [D.ID] = []
     private var expanded = 0
     private var requests: [(any GraphSource) async throws -> [D]] = []
 
     // The walk under way.
-    @usableFromInline var walked = 0
-    @usableFromInline var found: [D.ID] = []
+    @exclusivity(unchecked) @usableFromInline var walked = 0
+    @exclusivity(unchecked) @usableFromInline var found: [D.ID] = []
     private var added: [D.Model] = []
 
     init(_ mapping: Mapping<D>, _ identity: IdentityMap<D.ID>, _ core: SessionCore) {
@@ -78,10 +81,13 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     /// Makes the slot's snapshot and mask addressable.
-    @usableFromInline func grow(to count: Int) {
-        guard snapshots.count < count else { return }
-        snapshots.append(contentsOf: repeatElement(nil, count: count - snapshots.count))
-        filled.append(contentsOf: repeatElement(0, count: count - filled.count))
+    @inlinable func grow(to count: Int) {
+        snapshots.reserveCapacity(count)
+        filled.reserveCapacity(count)
+        while snapshots.count < count {
+            snapshots.append(nil)
+            filled.append(0)
+        }
     }
 
     // MARK: Gathering
@@ -157,7 +163,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     @inlinable func isSame(_ left: D, _ right: D) -> Bool {
-        for step in mapping.steps { if let same = step.isSame, !same(left, right) { return false } }
+        for isSame in mapping.comparisons where !isSame(left, right) { return false }
         return true
     }
 
@@ -201,20 +207,25 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
             throw GraphError(
                 .conflict, "the source answered with copies of one object that differ", type: D.schema.name)
         }
-        let checks = mapping.steps.compactMap { step in step.check.map { (step, $0) } }
-        if !checks.isEmpty {
-            for case let dto? in incoming {
-                for (step, check) in checks {
-                    do { try check(dto) } catch { throw located(error, step, dto) }
-                }
-            }
-        }
+        try mapping.passes.check(self)
         slots = ContiguousArray(repeating: -1, count: ids.count)
-        unmade = Array(ids.indices.map { Int32($0) })
+        unmade = Array(0..<Int32(truncatingIfNeeded: ids.count))
         identity.reserve(unmade.count)
+        made.reserveCapacity(unmade.count)
     }
 
-    private func located(_ error: any Error, _ step: Step<D>, _ dto: D) -> any Error {
+    @inlinable func checkEach() throws {
+        let checks = mapping.steps.compactMap { step in step.check.map { (step, $0) } }
+        guard !checks.isEmpty else { return }
+        for index in arrived {
+            guard let dto = incoming[Int(index)] else { continue }
+            for (step, check) in checks {
+                do { try check(dto) } catch { throw located(error, step, dto) }
+            }
+        }
+    }
+
+    @usableFromInline func located(_ error: any Error, _ step: Step<D>, _ dto: D) -> any Error {
         guard var error = error as? GraphError, error.path == nil else { return error }
         let name = D.schema.properties.first { $0.path == step.property }?.name
         error.type = D.schema.name
@@ -260,19 +271,18 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     override func readFields() throws {
-        grow(to: identity.models.count)
         try mapping.passes.read(self)
     }
 
     @inlinable func readEach() throws {
-        let steps = mapping.steps.filter { $0.read != nil }
+        grow(to: identity.models.count)
         for index in arrived {
             let slot = Int(slots[Int(index)])
             guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
             let old = snapshots[slot]
-            for step in steps {
+            for step in mapping.readers {
                 if let old, try !step.isClean(old, model, core) { continue }
-                try step.read?(dto, model)
+                try step.read(dto, model)
             }
         }
     }
@@ -285,6 +295,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
             mask |= 1 << UInt64(index & 63)
         }
         guard mask != 0 else { return }
+        mapping.passes.mark(self, mask)
+    }
+
+    @inlinable func markFilled(_ mask: UInt64) {
         for index in arrived { filled[Int(slots[Int(index)])] |= mask }
     }
 
@@ -318,6 +332,17 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
             defer { start += count(dto) }
             if let old = snapshots[slot], try !isClean(old, model, core) { continue }
             try body(dto, model, start)
+        }
+    }
+
+    /// Calls `body` for each DTO that came as `range`, with the step's edges to append to.
+    @inlinable @inline(__always)
+    func withEdges(_ step: Int, _ range: Range<Int>, body: (D, inout ContiguousArray<Int32>) throws -> Void) rethrows {
+        var list: ContiguousArray<Int32> = []
+        swap(&list, &edges[step])
+        defer { swap(&list, &edges[step]) }
+        for place in range {
+            if let dto = incoming[Int(arrived[place])] { try body(dto, &list) }
         }
     }
 
@@ -377,7 +402,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     @inlinable func walkEach() throws -> Bool {
-        let steps = mapping.steps.compactMap(\.visit)
+        let steps = mapping.visits
         guard walked < identity.models.count else { return false }
         if steps.isEmpty { walked = identity.models.count }
         while walked < identity.models.count {
@@ -396,7 +421,6 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     override func collect(into plan: inout WritePlan) throws {
-        grow(to: identity.models.count)
         let rank = core.order.firstIndex { $0 === self } ?? 0
         for slot in try mapping.passes.findChanged(self) {
             guard let model = model(at: slot) else { continue }
@@ -428,6 +452,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     /// Slots of objects that are new, deleted or differ from their snapshots.
     @inlinable func changedSlots() throws -> [Int] {
+        grow(to: identity.models.count)
         var changed: [Int] = []
         for slot in identity.models.indices {
             guard let model = model(at: slot) else { continue }
@@ -435,8 +460,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
                 changed.append(slot)
                 continue
             }
-            for (index, step) in mapping.steps.enumerated()
-            where try !step.isClean(old, model, core) && isKnown(step, index, model, slot) {
+            for (index, isClean) in mapping.cleanChecks.enumerated()
+            where try !isClean(old, model, core) && isKnown(mapping.steps[index], index, model, slot) {
                 changed.append(slot)
                 break
             }
