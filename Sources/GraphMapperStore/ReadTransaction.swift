@@ -15,7 +15,8 @@ public class ReadTransaction: GraphSource {
     /// The records of a query, in its order.
     public func fetch<R: StoredRecord>(_ query: Query<R>) async throws -> [R] {
         let tail = query.tail
-        return try select(R.self, tail, "IN (SELECT \(keyColumn(R.self)) FROM \(table(R.self)) \(tail))", query.values)
+        let owners = tail.isEmpty ? nil : "IN (SELECT \(keyColumn(R.self)) FROM \(table(R.self)) \(tail))"
+        return try select(R.self, RowChoice(tail: tail, owners: owners, values: query.values))
     }
 
     public func count<R: StoredRecord>(_ query: Query<R>) async throws -> Int {
@@ -27,7 +28,7 @@ public class ReadTransaction: GraphSource {
     }
 
     public func find<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> R? {
-        try select(type, "WHERE \(keyColumn(type)) = ?", "= ?", [id.stored]).first
+        try select(type, RowChoice(tail: "WHERE \(keyColumn(type)) = ?", owners: "= ?", values: [id.stored])).first
     }
 
     // MARK: GraphSource
@@ -60,10 +61,14 @@ public class ReadTransaction: GraphSource {
     func table<R: StoredRecord>(_ type: R.Type) -> String { Layout.quoted(R.schema.name) }
     func keyColumn<R: StoredRecord>(_ type: R.Type) -> String { Layout.quoted(R.schema.key?.name ?? "id") }
 
-    /// One statement, but for more values than the engine binds at once.
+    /// The rows whose column holds one of `values`: one statement, but for more values than the engine binds at once.
     private func select<R: StoredRecord>(
         _ type: R.Type, where column: String, isIn values: [StoredValue]
     ) throws -> [R] {
+        try check()
+        if try isMostOfTable(type, values.count) {
+            return try select(type, RowChoice(keep: (column, Set(values.map(RowKey.init)))))
+        }
         var records: [R] = []
         var start = 0
         while start < values.count {
@@ -72,68 +77,86 @@ public class ReadTransaction: GraphSource {
             let marks = "IN (" + String(repeating: "?,", count: part.count - 1) + "?)"
             let key = keyColumn(type)
             let owners = column == key ? marks : "IN (SELECT \(key) FROM \(table(type)) WHERE \(column) \(marks))"
-            records += try select(type, "WHERE \(column) \(marks)", owners, part, isCached: part.count < 16)
+            records += try select(
+                type,
+                RowChoice(tail: "WHERE \(column) \(marks)", owners: owners, values: part, isCached: part.count < 16))
         }
         return records
     }
 
-    /// - Parameters:
-    ///   - tail: what follows the table's name.
-    ///   - owners: the same rows as a condition on their key, for the tables of ordered links.
-    private func select<R: StoredRecord>(
-        _ type: R.Type, _ tail: String, _ owners: String, _ values: [StoredValue], isCached: Bool = true
-    ) throws -> [R] {
+    /// Whether so many rows are best found by reading the whole table once, which is a sequential read, and dropping
+    /// the others: a look-up costs some four times as much as passing a row.
+    private func isMostOfTable<R: StoredRecord>(_ type: R.Type, _ count: Int) throws -> Bool {
+        guard count >= 256 else { return false }
+        let last = try connection.peek("SELECT max(rowid) FROM \(table(type))")
+        guard case .integer(let rows)? = last else { return false }
+        return Int64(count) * 4 >= rows
+    }
+
+    private func select<R: StoredRecord>(_ type: R.Type, _ rows: RowChoice) throws -> [R] {
         try check()
         let schema = R.schema
-        let lists = schema.properties.filter(\.isList)
-        let columns = schema.properties.flatMap { $0.isList || $0.isNested ? [] : $0.columnNames }
-        let sql = "SELECT \(columns.map(Layout.quoted).joined(separator: ", ")) FROM \(table(type)) \(tail)"
-        var records: [R] = []
-        guard !lists.isEmpty else {
-            try connection.run(sql, values, isCached: isCached) { statement in
-                records.append(try schema.decode(statement.cursor(nil)))
+        let names = schema.properties.flatMap { $0.isList || $0.isNested ? [] : $0.columnNames }
+        let columns = names.map(Layout.quoted)
+        let key = Int32(names.firstIndex(of: schema.key?.name ?? "id") ?? 0)
+        let lists = try schema.properties.filter(\.isList).map { property in
+            try gather(
+                Layout.listTable(schema.name, property.name), rows, isOfKey: rows.keep?.column == columns[Int(key)])
+        }
+        let sql = "SELECT \(columns.joined(separator: ", ")) FROM \(table(type)) \(rows.tail)"
+        return try connection.withStatement(sql, rows.values, isCached: rows.isCached) { statement in
+            let cursor = statement.cursor(lists.isEmpty ? nil : LinkLists(lists.map(\.rows)))
+            let kept = rows.keep.flatMap { keep in columns.firstIndex(of: keep.column).map { (Int32($0), keep.keys) } }
+            return try schema.decode(cursor) {
+                while try statement.step() {
+                    if let (column, keys) = kept, !keys.contains(RowKey(statement, column)) { continue }
+                    if !lists.isEmpty {
+                        let key = RowKey(statement, key)
+                        for list in lists { list.rows.current = list.ranges[key] ?? 0..<0 }
+                    }
+                    return true
+                }
+                return false
             }
-            return records
         }
-        let links = LinkLists()
-        var selectors: [([StoredValue: Range<Int>], LinkTarget, AnyLinkRows)] = []
-        for property in lists {
-            guard let link = property.link else { continue }
-            let (rows, ranges) = try gather(R.self, property.name, link, owners, values, isCached)
-            links.properties.append(rows)
-            selectors.append((ranges, link, rows))
-        }
-        let keyIndex = Int32(columns.firstIndex(of: schema.key?.name ?? "id") ?? 0)
-        try connection.run(sql, values, isCached: isCached) { statement in
-            let key = statement.value(keyIndex)
-            for (ranges, link, rows) in selectors { link.select(rows, ranges[key] ?? 0..<0) }
-            records.append(try schema.decode(statement.cursor(links)))
-        }
-        return records
     }
 
-    private func gather<R: StoredRecord>(
-        _ type: R.Type, _ property: String, _ link: LinkTarget, _ owners: String, _ values: [StoredValue],
-        _ isCached: Bool
-    ) throws -> (AnyLinkRows, [StoredValue: Range<Int>]) {
-        let rows = link.makeRows()
-        var ranges: [StoredValue: Range<Int>] = [:]
-        let name = Layout.listTable(R.schema.name, property)
-        let sql = "SELECT owner, target FROM \(name) WHERE owner \(owners) ORDER BY owner, position"
-        var count = 0
-        var start = 0
-        var owner: StoredValue?
-        try connection.run(sql, values, isCached: isCached) { statement in
-            let next = statement.value(0)
-            if next != owner {
-                if let owner { ranges[owner] = start..<count }
-                owner = next
-                start = count
+    /// One link property's lists of all the rows.
+    private func gather(_ name: String, _ choice: RowChoice, isOfKey: Bool) throws -> (
+        rows: LinkRows, ranges: [RowKey: Range<Int>]
+    ) {
+        let rows = LinkRows()
+        var ranges: [RowKey: Range<Int>] = [:]
+        let filter = choice.owners.map { "WHERE owner \($0) " } ?? ""
+        let sql = "SELECT owner, target FROM \(name) \(filter)ORDER BY owner, position"
+        try connection.withStatement(sql, choice.values, isCached: choice.isCached) { statement in
+            let cursor = statement.cursor(nil)
+            var start = 0
+            var owner: RowKey?
+            var isKept = false
+            while try statement.step() {
+                let next = RowKey(statement, 0)
+                if next != owner {
+                    if let owner, isKept { ranges[owner] = start..<rows.count }
+                    owner = next
+                    start = rows.count
+                    isKept = !isOfKey || choice.keep?.keys.contains(next) ?? true
+                }
+                if isKept { try rows.append(cursor, column: 1) }
             }
-            try link.append(rows, statement.cursor(nil), 1)
-            count += 1
+            if let owner, isKept { ranges[owner] = start..<rows.count }
         }
-        if let owner { ranges[owner] = start..<count }
         return (rows, ranges)
     }
+}
+
+/// Which rows of a table are read.
+private struct RowChoice {
+    /// What follows the table's name, and the same rows as a condition on their key.
+    var tail = ""
+    var owners: String?
+    var values: [StoredValue] = []
+    /// The rows to keep of those that are read.
+    var keep: (column: String, keys: Set<RowKey>)?
+    var isCached = true
 }

@@ -4,44 +4,47 @@ public struct Back<D: Mappable, C: Mappable>: MappingEntry
 where
     D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C
 {
-    public private(set) var step: Step<D>
+    public let step: Step<D>
+    @usableFromInline init(_ step: Step<D>) { self.step = step }
 
-    public init(_ from: KeyPath<D, Ref<C>>, _ to: ReferenceWritableKeyPath<D.Model, C.Model?>) {
-        step = Self.step(
-            from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { $0[keyPath: to] = $1 },
-            answer: {
-                guard let ref = $0 else {
-                    throw GraphError(
-                        .unreachable, "its required owner is gone: link it from an owner, or delete it",
-                        type: D.schema.name, property: D.schema.property(at: from)?.name)
-                }
-                return ref
-            })
+    @inlinable @inline(__always)
+    public init(
+        _ from: @autoclosure @escaping () -> KeyPath<D, Ref<C>>,
+        _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, C.Model?>
+    ) {
+        self.init(
+            .back(
+                from(), get: { $0[keyPath: from()] }, model: { $0[keyPath: to()] },
+                set: { $0[keyPath: to()] = $1 }, answer: { try Step<D>.required($0, from()) }))
     }
 
-    public init(_ from: KeyPath<D, Ref<C>?>, _ to: ReferenceWritableKeyPath<D.Model, C.Model?>) {
-        step = Self.step(
-            from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { $0[keyPath: to] = $1 },
-            answer: { $0 as Any })
+    @inlinable @inline(__always)
+    public init(
+        _ from: @autoclosure @escaping () -> KeyPath<D, Ref<C>?>,
+        _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, C.Model?>
+    ) {
+        self.init(
+            .back(
+                from(), get: { $0[keyPath: from()] }, model: { $0[keyPath: to()] },
+                set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
     }
 
     /// For a model that was given its parent when it was made: `unowned let owner: Person`.
     @_disfavoredOverload
     public init(_ from: KeyPath<D, Ref<C>>, _ to: KeyPath<D.Model, C.Model>) {
-        step = Self.step(
-            from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { _, _ in }, answer: { $0 as Any })
-        step.answer = { [answer = step.answer] model, snapshot, core in
-            guard let value = try answer?(model, snapshot, core) as? Ref<C> else {
-                return Ref<C>(try core.table(C.self).mapping.idOf(model[keyPath: to]))
-            }
-            return value
-        }
+        self.init(
+            .back(
+                from, get: { $0[keyPath: from] }, model: { $0[keyPath: to] }, set: { _, _ in },
+                answer: { try Step<D>.required($0, from) }))
     }
+}
 
-    private static func step(
-        _ from: PartialKeyPath<D>, get: @escaping (D) -> Ref<C>?, get model: @escaping (D.Model) -> C.Model?,
+extension Step {
+    @inlinable @inline(__always)
+    static func back<C: Mappable>(
+        _ from: AnyKeyPath, get: @escaping (D) -> Ref<C>?, model: @escaping (D.Model) -> C.Model?,
         set: @escaping (D.Model, C.Model?) -> Void, answer: @escaping (Ref<C>?) throws -> Any
-    ) -> Step<D> {
+    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         /// The owner that the graph gives: who holds the object, else whom it names, else nobody if its stored
         /// owner is loaded and has let go of it, else what is stored.
         func owner(_ object: D.Model, _ snapshot: D?, _ core: SessionCore) throws -> Ref<C>? {

@@ -14,15 +14,7 @@ extension Ref: Storable {
     public func encode(into values: inout [StoredValue]) { id.encode(into: &values) }
 
     static func target(isList: Bool) -> LinkTarget {
-        LinkTarget(
-            record: D.self, isList: isList, table: { D.schema.name }, keyColumns: D.ID.columns,
-            makeRows: { LinkRows<Ref<D>>() },
-            append: { rows, cursor, column in
-                var position = RowPosition()
-                position.column = column
-                (rows as? LinkRows<Ref<D>>)?.targets.append(try Ref.read(cursor, at: &position))
-            },
-            select: { rows, range in (rows as? LinkRows<Ref<D>>)?.current = range })
+        LinkTarget(record: D.self, isList: isList, table: { D.schema.name }, keyColumns: D.ID.columns)
     }
 }
 
@@ -34,8 +26,19 @@ extension Array: Storable where Element: OrderedLink {
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> [Element] {
         defer { position.list += 1 }
         guard let lists = cursor.lists, position.list < lists.properties.count else { return [] }
-        let rows = unsafeDowncast(lists.properties[position.list], to: LinkRows<Element>.self)
-        return Array(rows.targets[rows.current])
+        let rows = lists.properties[position.list]
+        let range = rows.current
+        guard !range.isEmpty else { return [] }
+        return try rows.withCursor { cells in
+            var list: [Element] = []
+            list.reserveCapacity(range.count)
+            var place = RowPosition()
+            for index in range {
+                place.column = Int32(truncatingIfNeeded: index)
+                list.append(try Element.read(cells, at: &place))
+            }
+            return list
+        }
     }
     /// The targets' keys, one after the other.
     public func encode(into values: inout [StoredValue]) { for element in self { element.encode(into: &values) } }

@@ -63,30 +63,10 @@ public struct RowCursor {
 }
 
 /// Where in a row a reader stands: columns and ordered link lists are counted apart.
-public struct RowPosition {
+public struct RowPosition: Sendable {
     public var column: Int32 = 0
     public var list: Int = 0
     @inlinable public init() {}
-}
-
-/// The ordered links that go with the rows of one fetch: for each link property, the lists of all rows.
-///
-/// An engine fills it with one query a property before it decodes the rows, and says with ``LinkRows/select(_:)``
-/// which row comes next.
-public final class LinkLists {
-    public var properties: [AnyLinkRows] = []
-    public init() {}
-}
-
-/// The lists of one link property, whatever their type.
-open class AnyLinkRows {
-    public init() {}
-}
-
-/// The lists of one link property: one flat array, and the range that belongs to the current row.
-public final class LinkRows<Target: Storable>: AnyLinkRows {
-    public var targets: [Target] = []
-    public var current: Range<Int> = 0..<0
 }
 
 /// A column that does not hold what its property needs. The reader turns it into a ``GraphError`` that names

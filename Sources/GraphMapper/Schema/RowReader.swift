@@ -6,7 +6,7 @@ public struct RowReader<D> {
     @usableFromInline let other: OtherReader?
     @usableFromInline var position = RowPosition()
 
-    @inlinable init(_ cursor: RowCursor) {
+    @inlinable @inline(__always) init(_ cursor: RowCursor) {
         self.cursor = cursor
         self.other = nil
     }

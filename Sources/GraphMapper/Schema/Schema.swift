@@ -40,13 +40,36 @@ public struct Schema<D>: Sendable {
     public let mistakes: [String]
     /// Makes a DTO from what the reader answers.
     public let make: @Sendable (inout RowReader<D>) throws -> D
+    /// Decodes rows for as long as `next` moves the cursor to one. A loop that the app's module specialises.
+    private let readAll: @Sendable (RowCursor, () throws -> Bool) throws -> [D]
 
     /// - Parameters:
     ///   - name: the table's name.
     ///   - make: calls the DTO's initializer with `row("column", \.property)` for each property.
+    @inlinable @inline(__always)
     public init(_ name: String, _ make: @escaping @Sendable (inout RowReader<D>) throws -> D) {
+        self.init(name, make) { cursor, next in
+            var rows: [D] = []
+            while try next() {
+                var reader = RowReader<D>(cursor)
+                do {
+                    rows.append(try make(&reader))
+                } catch {
+                    throw RowFailure(error: error, position: reader.position)
+                }
+            }
+            return rows
+        }
+    }
+
+    @usableFromInline
+    init(
+        _ name: String, _ make: @escaping @Sendable (inout RowReader<D>) throws -> D,
+        readAll: @escaping @Sendable (RowCursor, () throws -> Bool) throws -> [D]
+    ) {
         self.name = name
         self.make = make
+        self.readAll = readAll
         (properties, mistakes) = Recorder.study(name, make)
     }
 
@@ -55,17 +78,19 @@ public struct Schema<D>: Sendable {
     /// The property that is the DTO's `id`.
     public var key: Property<D>? { properties.first(where: \.isKey) }
 
-    /// Decodes the row under `cursor`.
-    @inlinable public func decode(_ cursor: RowCursor) throws -> D {
-        var reader = RowReader<D>(cursor)
+    /// Decodes the rows under `cursor`.
+    ///
+    /// - Parameter next: moves the cursor to the next row, the first one to begin with; false after the last.
+    /// - Throws: ``GraphError`` that names the property which a row does not fit, and what `next` throws.
+    public func decode(_ cursor: RowCursor, next: () throws -> Bool) throws -> [D] {
         do {
-            return try make(&reader)
-        } catch {
-            throw locate(error, reader.position)
+            return try readAll(cursor, next)
+        } catch let failure as RowFailure {
+            throw locate(failure.error, failure.position)
         }
     }
 
-    @usableFromInline @inline(never) func locate(_ error: any Error, _ position: RowPosition) -> any Error {
+    private func locate(_ error: any Error, _ position: RowPosition) -> any Error {
         var column: Int32 = 0
         var place = ""
         for property in properties {
@@ -90,5 +115,15 @@ public struct Schema<D>: Sendable {
     func make(answering answer: @escaping (Int) throws -> Any) throws -> D {
         var reader = RowReader<D>(answering: answer)
         return try make(&reader)
+    }
+}
+
+/// An error while a row was read, and where in the row.
+@usableFromInline struct RowFailure: Error {
+    let error: any Error
+    let position: RowPosition
+    @usableFromInline init(error: any Error, position: RowPosition) {
+        self.error = error
+        self.position = position
     }
 }

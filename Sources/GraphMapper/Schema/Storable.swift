@@ -57,10 +57,6 @@ public struct LinkTarget: Sendable {
     /// The target's table and the columns of its key. A closure, since schemas may refer to each other.
     public let table: @Sendable () -> String
     public let keyColumns: [Column]
-    /// Makes the holder of an engine's link rows, and reads one target of a row into it.
-    public let makeRows: @Sendable () -> AnyLinkRows
-    public let append: @Sendable (AnyLinkRows, RowCursor, Int32) throws -> Void
-    public let select: @Sendable (AnyLinkRows, Range<Int>) -> Void
 }
 
 extension Bool: Storable {

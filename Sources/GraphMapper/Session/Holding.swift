@@ -1,7 +1,7 @@
 /// Who holds the objects of one type by one foreign key: what the forward sides say. Owners and objects are slots.
 @usableFromInline final class Holding {
     /// The owner that this walk found for each object; -1 for none.
-    private var claims: ContiguousArray<Int32> = []
+    @usableFromInline var claims: ContiguousArray<Int32> = []
     /// What each loaded owner's link held when it was last filled or saved.
     private var filled: [Int: [ObjectIdentifier]] = [:]
     /// What it holds now, for the owners whose link changed; becomes `filled` when the save succeeds.
@@ -36,19 +36,19 @@
     }
 
     /// Says that `owner` holds the object; answers another owner that does too.
-    @usableFromInline func claim(_ object: Int, owner: Int) -> Int? {
+    @inlinable func claim(_ object: Int, owner: Int) -> Int? {
         while claims.count <= object { claims.append(-1) }
         let other = Int(claims[object])
         claims[object] = Int32(truncatingIfNeeded: owner)
         return other >= 0 && other != owner ? other : nil
     }
 
-    func owner(of object: Int) -> Int? {
+    @inlinable func owner(of object: Int) -> Int? {
         object < claims.count && claims[object] >= 0 ? Int(claims[object]) : nil
     }
 
     /// Whether `owner` held the object when its link was last filled.
-    func held(_ owner: Int, _ object: AnyObject) -> Bool {
+    @usableFromInline func held(_ owner: Int, _ object: AnyObject) -> Bool {
         filled[owner]?.contains(ObjectIdentifier(object)) ?? false
     }
 }

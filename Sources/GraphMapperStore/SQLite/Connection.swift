@@ -44,13 +44,33 @@ public final class Connection: @unchecked Sendable {
     }
 
     /// Runs one statement and hands over each row.
-    func run(_ sql: String, _ values: [StoredValue], isCached: Bool = true, row: (Statement) throws -> Void) throws {
+    func run(_ sql: String, _ values: [StoredValue], row: (Statement) throws -> Void) throws {
+        try withStatement(sql, values, isCached: true) { statement in
+            while try statement.step() { try row(statement) }
+        }
+    }
+
+    /// Readies one statement for `body` to step through.
+    func withStatement<T>(
+        _ sql: String, _ values: [StoredValue], isCached: Bool, _ body: (Statement) throws -> T
+    ) throws -> T {
+        statementCount += 1
+        onStatement?(sql)
+        return try withUncounted(sql, values, isCached, body)
+    }
+
+    /// The first value of a statement that the store asks for itself: not counted, not shown.
+    func peek(_ sql: String) throws -> StoredValue? {
+        try withUncounted(sql, [], true) { try $0.step() ? $0.value(0) : nil }
+    }
+
+    private func withUncounted<T>(
+        _ sql: String, _ values: [StoredValue], _ isCached: Bool, _ body: (Statement) throws -> T
+    ) throws -> T {
         let statement = try prepare(sql, isCached: isCached)
         defer { statement.reset() }
         try statement.bind(values)
-        statementCount += 1
-        onStatement?(sql)
-        while try statement.step() { try row(statement) }
+        return try body(statement)
     }
 
     /// The rows of a statement, each as its values.

@@ -14,7 +14,10 @@ struct Layout {
     /// The distance between the positions of neighbours in a new list.
     static let gap: Int64 = 1 << 20
 
-    static func quoted(_ name: String) -> String { "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\"" }
+    static func quoted(_ name: String) -> String {
+        guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"\(name)\"" }
+        return "\"\(name.replacingOccurrences(of: "\"", with: "\"\""))\""
+    }
     static func listTable(_ table: String, _ property: String) -> String { quoted("\(table)_\(property)") }
 
     init<R: StoredRecord>(_ type: R.Type) {
