@@ -67,7 +67,7 @@ extension Step {
         var step = Step<D>()
         step.property = from
         step.targets = [C.self]
-        step.isSame = { get($0) == get($1) }
+        step.isSame = { get($0.pointee) == get($1.pointee) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
             for place in range {
@@ -75,12 +75,14 @@ extension Step {
                 if targets.model(ref.id) == nil { _ = targets.want(ref.id) }
             }
         }
-        step.isClean = { snapshot, object, core in get(snapshot)?.id == (try owner(object, snapshot, core))?.id }
+        step.isClean = { snapshot, object, core in
+            get(snapshot.pointee)?.id == (try owner(object, snapshot.pointee, core))?.id
+        }
         step.isEmpty = { model($0) == nil }
         step.link = { table, _, core in
             let targets = try core.table(C.self)
-            let isUntouched: (D, D.Model, SessionCore) -> Bool = { old, object, _ in
-                model(object).map { targets.mapping.idOf($0) == get(old)?.id } ?? true
+            let isUntouched: (UnsafePointer<D>, D.Model, SessionCore) -> Bool = { old, object, _ in
+                model(object).map { targets.mapping.idOf($0) == get(old.pointee)?.id } ?? true
             }
             try table.forEachToLink(
                 isUntouched, count: { _ in 0 },

@@ -12,7 +12,8 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, W>, using conversion: Conversion<V, W>
     ) {
         var step = Self.converting(from, to, conversion)
-        step.read = { dto, model in model[keyPath: to()] = try conversion.decode(dto[keyPath: from()]) }
+        let stored = StoredField(from)
+        step.read = { dto, model in model[keyPath: to()] = try conversion.decode(stored.value(dto, from)) }
         self.init(step)
     }
 
@@ -31,14 +32,15 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     ) -> Step<D> {
         var step = Step<D>()
         step.property = from()
-        step.isSame = { V.isSame($0[keyPath: from()], $1[keyPath: from()]) }
-        step.check = { dto in _ = try conversion.decode(dto[keyPath: from()]) }
+        let stored = StoredField(from)
+        step.isSame = { V.isSame(stored.value($0, from), stored.value($1, from)) }
+        step.check = { dto in _ = try conversion.decode(stored.value(dto, from)) }
         // A conversion need not round-trip: what the stored value encodes to again counts as unchanged too.
         step.isClean = { snapshot, model, _ in
-            let stored = snapshot[keyPath: from()]
+            let old = stored.value(snapshot, from)
             let now = try conversion.encode(model[keyPath: to()])
-            if V.isSame(stored, now) { return true }
-            return V.isSame(try conversion.encode(conversion.decode(stored)), now)
+            if V.isSame(old, now) { return true }
+            return V.isSame(try conversion.encode(conversion.decode(old)), now)
         }
         step.answer = { model, _, _ in try conversion.encode(model[keyPath: to()]) }
         return step
@@ -52,7 +54,8 @@ extension Field where V == W {
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, V>
     ) {
         var step = Self.plain(from, to)
-        step.read = { dto, model in model[keyPath: to()] = dto[keyPath: from()] }
+        let stored = StoredField(from)
+        step.read = { dto, model in model[keyPath: to()] = stored.value(dto, from) }
         self.init(step)
     }
 
@@ -70,10 +73,14 @@ extension Field where V == W {
         var step = Step<D>()
         let path: AnyKeyPath = from()
         step.property = path
-        step.isSame = { V.isSame($0[keyPath: from()], $1[keyPath: from()]) }
-        step.isClean = { snapshot, model, _ in V.isSame(snapshot[keyPath: from()], model[keyPath: to()]) }
+        let stored = StoredField(from)
+        step.isSame = { V.isSame(stored.value($0, from), stored.value($1, from)) }
+        step.isClean = { snapshot, model, _ in V.isSame(stored.value(snapshot, from), model[keyPath: to()]) }
         step.answer = { model, _, _ in model[keyPath: to()] }
-        if V.self == D.ID.self, let id = to() as? KeyPath<D.Model, D.ID> { step.idOf = { $0[keyPath: id] } }
+        if V.self == D.ID.self {
+            // The same type, so that the value can be loaded as the other; the key path stays one that folds.
+            step.idOf = { model in withUnsafeBytes(of: model[keyPath: to()]) { $0.load(as: D.ID.self) } }
+        }
         return step
     }
 }
@@ -86,9 +93,9 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.ID: Storable 
     public init(_ from: KeyPath<D, Ref<C>>, _ to: ReferenceWritableKeyPath<D.Model, C.ID>) {
         var step = Step<D>()
         step.property = from
-        step.isSame = { $0[keyPath: from] == $1[keyPath: from] }
-        step.read = { dto, model in model[keyPath: to] = dto[keyPath: from].id }
-        step.isClean = { snapshot, model, _ in C.ID.isSame(snapshot[keyPath: from].id, model[keyPath: to]) }
+        step.isSame = { $0.pointee[keyPath: from] == $1.pointee[keyPath: from] }
+        step.read = { dto, model in model[keyPath: to] = dto.pointee[keyPath: from].id }
+        step.isClean = { snapshot, model, _ in C.ID.isSame(snapshot.pointee[keyPath: from].id, model[keyPath: to]) }
         step.answer = { model, _, _ in Ref<C>(model[keyPath: to]) }
         self.step = step
     }
@@ -96,9 +103,9 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.ID: Storable 
     public init(_ from: KeyPath<D, Ref<C>?>, _ to: ReferenceWritableKeyPath<D.Model, C.ID?>) {
         var step = Step<D>()
         step.property = from
-        step.isSame = { $0[keyPath: from] == $1[keyPath: from] }
-        step.read = { dto, model in model[keyPath: to] = dto[keyPath: from]?.id }
-        step.isClean = { snapshot, model, _ in C.ID?.isSame(snapshot[keyPath: from]?.id, model[keyPath: to]) }
+        step.isSame = { $0.pointee[keyPath: from] == $1.pointee[keyPath: from] }
+        step.read = { dto, model in model[keyPath: to] = dto.pointee[keyPath: from]?.id }
+        step.isClean = { snapshot, model, _ in C.ID?.isSame(snapshot.pointee[keyPath: from]?.id, model[keyPath: to]) }
         step.answer = { model, _, _ in model[keyPath: to].map { Ref<C>($0) } as Any }
         self.step = step
     }
@@ -113,7 +120,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     public init(_ from: KeyPath<D, V>, initial: V) {
         var step = Step<D>()
         step.property = from
-        step.isSame = { V.isSame($0[keyPath: from], $1[keyPath: from]) }
+        step.isSame = { V.isSame($0.pointee[keyPath: from], $1.pointee[keyPath: from]) }
         step.answer = { _, snapshot, _ in snapshot.map { $0[keyPath: from] } ?? initial }
         self.step = step
     }

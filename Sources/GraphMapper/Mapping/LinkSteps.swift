@@ -18,17 +18,17 @@ extension Step {
         step.property = from
         step.modelPath = to
         step.targets = [C.self]
-        step.isSame = { get($0) == get($1) }
+        step.isSame = { get($0.pointee) == get($1.pointee) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
             table.withEdges(index, range) { dto, edges in
                 if let ref = get(dto) { edges.append(targets.want(ref.id)) }
             }
         }
-        let isClean: (D, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
+        let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
             let targets = try core.table(C.self)
-            guard let target = model(object), !targets.isDeleted(target) else { return get(snapshot) == nil }
-            return get(snapshot)?.id == targets.mapping.idOf(target)
+            guard let target = model(object), !targets.isDeleted(target) else { return get(snapshot.pointee) == nil }
+            return get(snapshot.pointee)?.id == targets.mapping.idOf(target)
         }
         step.isClean = isClean
         step.isEmpty = { model($0) == nil }
@@ -62,16 +62,16 @@ extension Step {
         step.property = from
         step.modelPath = to
         step.targets = [C.self]
-        step.isSame = { get($0) == get($1) }
+        step.isSame = { get($0.pointee) == get($1.pointee) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
             table.withEdges(index, range) { dto, edges in
                 for ref in get(dto) { edges.append(targets.want(ref.id)) }
             }
         }
-        let isClean: (D, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
+        let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
             let targets = try core.table(C.self)
-            let old = get(snapshot)
+            let old = get(snapshot.pointee)
             let new = models(object)
             guard old.count == new.count else { return false }
             for index in old.indices
@@ -94,7 +94,8 @@ extension Step {
 
     @inlinable @inline(__always)
     static func setLists<C: Mappable>(
-        _ table: Table<D>, _ index: Int, _ isClean: (D, D.Model, SessionCore) throws -> Bool, _ count: (D) -> Int,
+        _ table: Table<D>, _ index: Int, _ isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool,
+        _ count: (D) -> Int,
         _ core: SessionCore, _: C.Type, _ set: (D.Model, [C.Model]) -> Void
     ) throws where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         let targets = try core.table(C.self)
@@ -118,8 +119,8 @@ extension Step {
         step.modelPath = to
         step.targets = [C.self]
         step.isSame = { left, right in
-            let left = get(left)
-            let right = get(right)
+            let left = get(left.pointee)
+            let right = get(right.pointee)
             return left.count == right.count && left.indices.allSatisfy { left[$0].id == right[$0].id }
         }
         step.gather = { table, range, index, core in
@@ -128,9 +129,9 @@ extension Step {
                 for child in get(dto) { edges.append(targets.offer(child)) }
             }
         }
-        let isClean: (D, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
+        let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
             let targets = try core.table(C.self)
-            let old = get(snapshot)
+            let old = get(snapshot.pointee)
             let new = models(object)
             guard old.count == new.count else { return false }
             for index in old.indices where old[index].id != targets.mapping.idOf(new[index]) { return false }

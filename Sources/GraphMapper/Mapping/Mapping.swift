@@ -6,11 +6,10 @@ public typealias Mappable = DTO & Identifiable
 public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline let steps: [Step<D>]
     @usableFromInline let passes: Passes<D>
-    // The steps' closures by task: a loop over whole steps would copy them.
-    @usableFromInline let comparisons: [(D, D) -> Bool]
-    @usableFromInline let readers:
-        [(read: (D, D.Model) throws -> Void, isClean: (D, D.Model, SessionCore) throws -> Bool)]
-    @usableFromInline let cleanChecks: [(D, D.Model, SessionCore) throws -> Bool]
+    // The steps' closures, chained by task: a loop over an array of closures would retain each.
+    @usableFromInline let isSame: (UnsafePointer<D>, UnsafePointer<D>) -> Bool
+    @usableFromInline let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
+    @usableFromInline let readAll: (UnsafePointer<D>, D.Model) throws -> Void
     @usableFromInline let visits: [(D.Model, Int, SessionCore) throws -> Void]
     /// For each property of the schema, the step that covers it.
     let entries: [Int?]
@@ -44,9 +43,16 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     init(steps: [Step<D>], passes: Passes<D>, make: @escaping (D, SessionCore) throws -> D.Model) {
         self.steps = steps
         self.passes = passes
-        comparisons = steps.compactMap(\.isSame)
-        readers = steps.compactMap { step in step.read.map { ($0, step.isClean) } }
-        cleanChecks = steps.map(\.isClean)
+        isSame = steps.compactMap(\.isSame).reduce({ _, _ in true }) { all, next in { all($0, $1) && next($0, $1) } }
+        isClean = steps.map(\.isClean).reduce({ _, _, _ in true }) { all, next in
+            { try all($0, $1, $2) && next($0, $1, $2) }
+        }
+        readAll = steps.compactMap(\.read).reduce({ _, _ in }) { all, next in
+            { dto, model in
+                try all(dto, model)
+                try next(dto, model)
+            }
+        }
         visits = steps.compactMap(\.visit)
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         self.make = make

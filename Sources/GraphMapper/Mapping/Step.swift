@@ -1,17 +1,20 @@
 /// What an entry of a mapping does, one closure a task. Entries form the closures where the types are known.
+///
+/// The closures of the loops take DTOs by pointer: as values they would be copied at every call, since a closure in a
+/// generic struct is called through a thunk.
 public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     /// The DTO's property that the step covers; nil for links that the other side's foreign key holds.
     @usableFromInline var property: AnyKeyPath?
     /// The model's id, for the step that covers `id`.
     @usableFromInline var idOf: ((D.Model) -> D.ID)?
     /// Throws if the DTO's value cannot be converted. Run before any model is touched.
-    @usableFromInline var check: ((D) throws -> Void)?
+    @usableFromInline var check: ((UnsafePointer<D>) throws -> Void)?
     /// Whether two DTOs store the same here; nil for nested DTOs, which their own table compares.
-    @usableFromInline var isSame: ((D, D) -> Bool)?
+    @usableFromInline var isSame: ((UnsafePointer<D>, UnsafePointer<D>) -> Bool)?
     /// Sets the model's property from the DTO.
-    @usableFromInline var read: ((D, D.Model) throws -> Void)?
+    @usableFromInline var read: ((UnsafePointer<D>, D.Model) throws -> Void)?
     /// Whether the model's property still stores what the snapshot has.
-    @usableFromInline var isClean: (D, D.Model, SessionCore) throws -> Bool = { _, _, _ in true }
+    @usableFromInline var isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { _, _, _ in true }
     /// The property's value for a DTO made of the model; must have the property's type.
     @usableFromInline var answer: ((D.Model, D?, SessionCore) throws -> Any)?
 

@@ -161,9 +161,20 @@ extension String: Storable {
     public func encode(into values: inout [StoredValue]) { values.append(.text(self)) }
     /// Compares UTF-8, since `==` holds canonically equivalent spellings for equal.
     @inlinable public static func isSame(_ left: String, _ right: String) -> Bool {
+        // Copies that share their storage, which is what most copies do, have the same two words.
+        unsafeBitCast(left, to: (UInt64, UInt64).self) == unsafeBitCast(right, to: (UInt64, UInt64).self)
+            || hasSameBytes(left, right)
+    }
+}
+
+extension String {
+    @usableFromInline static func hasSameBytes(_ left: String, _ right: String) -> Bool {
         guard left.utf8.count == right.utf8.count else { return false }
         let same = left.utf8.withContiguousStorageIfAvailable { left in
-            right.utf8.withContiguousStorageIfAvailable { right in left.elementsEqual(right) }
+            right.utf8.withContiguousStorageIfAvailable { right in
+                guard let start = left.baseAddress, let other = right.baseAddress else { return true }
+                return memcmp(start, other, left.count) == 0
+            }
         }
         return (same ?? nil) ?? left.utf8.elementsEqual(right.utf8)
     }

@@ -121,8 +121,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
             indices[IDKey(id)] = new
             ids.append(id)
             incoming.append(dto)
-        } else if let known = incoming[Int(index)] {
-            if !differing, !isSame(known, dto) { differing = true }
+        } else if incoming[Int(index)] != nil {
+            if !differing, !isSame(Int(index), dto) { differing = true }
             return index
         } else {
             incoming[Int(index)] = dto
@@ -162,9 +162,22 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         requests = []
     }
 
-    @inlinable func isSame(_ left: D, _ right: D) -> Bool {
-        for isSame in mapping.comparisons where !isSame(left, right) { return false }
-        return true
+    @inlinable @inline(__always) func isSame(_ index: Int, _ copy: D) -> Bool {
+        withPointer(to: index, of: incoming) { known in
+            withUnsafePointer(to: copy) { mapping.isSame(known, $0) }
+        }
+    }
+
+    /// Calls `body` with the address of an element that is not nil.
+    ///
+    /// An optional's payload lies at its start (Swift ABI, single-payload enums), so that nothing is copied.
+    @inlinable @inline(__always)
+    func withPointer<T>(to index: Int, of array: ContiguousArray<D?>, _ body: (UnsafePointer<D>) throws -> T) rethrows
+        -> T
+    {
+        try array.withUnsafeBufferPointer {
+            try body(UnsafeRawPointer($0.baseAddress.unsafelyUnwrapped + index).assumingMemoryBound(to: D.self))
+        }
     }
 
     private func isFollowed(_ step: Step<D>) -> Bool {
@@ -218,9 +231,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         let checks = mapping.steps.compactMap { step in step.check.map { (step, $0) } }
         guard !checks.isEmpty else { return }
         for index in arrived {
-            guard let dto = incoming[Int(index)] else { continue }
-            for (step, check) in checks {
-                do { try check(dto) } catch { throw located(error, step, dto) }
+            try withPointer(to: Int(index), of: incoming) { dto in
+                for (step, check) in checks {
+                    do { try check(dto) } catch { throw located(error, step, dto.pointee) }
+                }
             }
         }
     }
@@ -278,11 +292,14 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         grow(to: identity.models.count)
         for index in arrived {
             let slot = Int(slots[Int(index)])
-            guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
-            let old = snapshots[slot]
-            for step in mapping.readers {
-                if let old, try !step.isClean(old, model, core) { continue }
-                try step.read(dto, model)
+            guard let model = model(at: slot) else { continue }
+            let isOld = snapshots[slot] != nil
+            try withPointer(to: Int(index), of: incoming) { dto in
+                guard isOld else { return try mapping.readAll(dto, model) }
+                for step in mapping.steps {
+                    guard let read = step.read, try isClean(step.isClean, slot, model) else { continue }
+                    try read(dto, model)
+                }
             }
         }
     }
@@ -322,7 +339,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     /// - Parameter count: how many edges the DTO has; `body` gets where they start.
     @inlinable @inline(__always)
     func forEachToLink(
-        _ isClean: (D, D.Model, SessionCore) throws -> Bool, count: (D) -> Int,
+        _ isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, count: (D) -> Int,
         body: (D, D.Model, Int) throws -> Void
     ) throws {
         var start = 0
@@ -330,7 +347,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
             let slot = Int(slots[Int(index)])
             guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
             defer { start += count(dto) }
-            if let old = snapshots[slot], try !isClean(old, model, core) { continue }
+            if snapshots[slot] != nil, try !self.isClean(isClean, slot, model) { continue }
             try body(dto, model, start)
         }
     }
@@ -344,6 +361,14 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         for place in range {
             if let dto = incoming[Int(arrived[place])] { try body(dto, &list) }
         }
+    }
+
+    /// Asks a step about a slot that has a snapshot.
+    @inlinable @inline(__always)
+    func isClean(
+        _ check: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, _ slot: Int, _ model: D.Model
+    ) rethrows -> Bool {
+        try withPointer(to: slot, of: snapshots) { try check($0, model, core) }
     }
 
     // MARK: Walking back
@@ -456,17 +481,20 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         var changed: [Int] = []
         for slot in identity.models.indices {
             guard let model = model(at: slot) else { continue }
-            guard let old = snapshots[slot], identity.deleted.isEmpty || !identity.deleted.contains(slot) else {
+            guard snapshots[slot] != nil, identity.deleted.isEmpty || !identity.deleted.contains(slot) else {
                 changed.append(slot)
                 continue
             }
-            for (index, isClean) in mapping.cleanChecks.enumerated()
-            where try !isClean(old, model, core) && isKnown(mapping.steps[index], index, model, slot) {
-                changed.append(slot)
-                break
-            }
+            if try !isClean(mapping.isClean, slot, model) && isDirty(slot, model) { changed.append(slot) }
         }
         return changed
+    }
+
+    /// Whether a property that is known differs from the snapshot.
+    @usableFromInline func isDirty(_ slot: Int, _ model: D.Model) throws -> Bool {
+        for (index, step) in mapping.steps.enumerated()
+        where try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot) { return true }
+        return false
     }
 
     private func forget(_ id: D.ID) {
@@ -490,7 +518,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     /// The DTO of a loaded model: properties that are clean as in the snapshot.
     private func rebuilt(_ old: D, _ model: D.Model, _ slot: Int) throws -> D {
         try build(model, old: old) { [self] step, index in
-            try !step.isClean(old, model, core) && isKnown(step, index, model, slot)
+            try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot)
         }
     }
 
