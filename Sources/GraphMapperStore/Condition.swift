@@ -71,3 +71,32 @@ extension ColumnExpression where V: Storable {
 
     public var isNil: Condition { Condition(sql: "\(sql) IS NULL", values: []) }
 }
+
+/// Comparisons with a value of another type. They are never called: they are what the compiler finds instead of some
+/// other operator, so that it says what is wrong.
+extension ColumnExpression {
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func == <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func != <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func < <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func <= <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func > <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func >= <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
+}
