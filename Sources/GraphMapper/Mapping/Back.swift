@@ -4,8 +4,11 @@ public struct Back<D: Mappable, C: Mappable>: MappingEntry
 where
     D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C
 {
+    /// What the session does with this entry.
     public private(set) var step: Step<D>
 
+    /// From a required `Ref` to an optional property of the model, usually weak. Saving an object whose owner is gone
+    /// throws.
     public init(_ from: KeyPath<D, Ref<C>>, _ to: ReferenceWritableKeyPath<D.Model, C.Model?>) {
         step = Self.step(
             from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { $0[keyPath: to] = $1 },
@@ -19,6 +22,7 @@ where
             })
     }
 
+    /// From an optional `Ref` to an optional property of the model, usually weak.
     public init(_ from: KeyPath<D, Ref<C>?>, _ to: ReferenceWritableKeyPath<D.Model, C.Model?>) {
         step = Self.step(
             from, get: { $0[keyPath: from] }, get: { $0[keyPath: to] }, set: { $0[keyPath: to] = $1 },

@@ -78,13 +78,17 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
 
 /// A mapping of whatever type, to register with a session.
 public protocol AnyMapping {
+    /// Makes the table of the mapping's type in a session.
     func register(in session: SessionCore)
+    /// What is wrong with the mapping, in sentences, once all mappings of the session are registered.
     func validate(in session: SessionCore) -> [String]
 }
 
 extension Mapping: AnyMapping {
+    /// Makes the table of the mapping's type in a session.
     public func register(in session: SessionCore) { session.register(self) }
 
+    /// What is wrong with the mapping, in sentences; a link to a type that the session does not map is, too.
     public func validate(in session: SessionCore) -> [String] {
         mistakes
             + steps.flatMap { step in
@@ -98,22 +102,30 @@ extension Mapping: AnyMapping {
 
 /// One entry of a mapping.
 public protocol MappingEntry<D> {
+    /// The DTO that the entry is of.
     associatedtype D: Mappable where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D
+    /// What the session does with this entry.
     var step: Step<D> { get }
 }
 
+/// Gathers the entries of a mapping, one a line.
 @resultBuilder public enum MappingBuilder<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+    /// One entry.
     public static func buildExpression(_ entry: some MappingEntry<D>) -> Step<D> { entry.step }
+    /// All entries, in order.
     public static func buildBlock(_ steps: Step<D>...) -> [Step<D>] { steps }
 }
 
 /// A link that a model's initializer can need: a `Ref`, or an optional one.
 public protocol NeededLink {
+    /// What the initializer is given: the model, or an optional of it.
     associatedtype Shape
+    /// The model that the link names; throws while it is not made.
     static func needed(_ link: Self, _ core: SessionCore) throws -> Shape
 }
 
 extension Ref: NeededLink where D.Model: AnyObject, D.Row == D, D.ID: Hashable {
+    /// The model that the link names; throws while it is not made.
     public static func needed(_ link: Self, _ core: SessionCore) throws -> D.Model {
         guard let model = try core.table(D.self).model(link.id) else { throw NotYet(type: D.self, id: "\(link.id)") }
         return model
@@ -121,6 +133,7 @@ extension Ref: NeededLink where D.Model: AnyObject, D.Row == D, D.ID: Hashable {
 }
 
 extension Optional: NeededLink where Wrapped: NeededLink {
+    /// The model that the link names, nil for no link; throws while it is not made.
     public static func needed(_ link: Self, _ core: SessionCore) throws -> Wrapped.Shape? {
         try link.map { try Wrapped.needed($0, core) }
     }

@@ -1,8 +1,11 @@
 /// What an engine answers for one column: a number's bits, or the address and length of text or bytes that stay
 /// valid until the cursor moves on.
 public struct Cell {
+    /// An integer, or the bits of a real, or an address.
     public var bits: UInt64 = 0
+    /// How many bytes there are at the address.
     public var count: Int = 0
+    /// An empty cell.
     @inlinable public init() {}
 
     @inlinable @inline(__always) var string: String { String(decoding: bytes, as: UTF8.self) }
@@ -18,6 +21,7 @@ public struct CursorFunctions: Sendable {
     /// answers the class that it found.
     public let cell: @convention(c) (OpaquePointer, Int32, Int32, UnsafeMutableRawPointer) -> Int32
 
+    /// An engine's function, by the contract of ``cell``.
     public init(cell: @escaping @convention(c) (OpaquePointer, Int32, Int32, UnsafeMutableRawPointer) -> Int32) {
         self.cell = cell
     }
@@ -64,8 +68,11 @@ public struct RowCursor {
 
 /// Where in a row a reader stands: columns and ordered link lists are counted apart.
 public struct RowPosition {
+    /// The next column.
     public var column: Int32 = 0
+    /// The next ordered link list.
     public var list: Int = 0
+    /// The start of a row.
     @inlinable public init() {}
 }
 
@@ -74,18 +81,23 @@ public struct RowPosition {
 /// An engine fills it with one query a property before it decodes the rows, and says with ``LinkRows/select(_:)``
 /// which row comes next.
 public final class LinkLists {
+    /// The lists of each link property, in the schema's order.
     public var properties: [AnyLinkRows] = []
+    /// No lists.
     public init() {}
 }
 
 /// The lists of one link property, whatever their type.
 open class AnyLinkRows {
+    /// No rows.
     public init() {}
 }
 
 /// The lists of one link property: one flat array, and the range that belongs to the current row.
 public final class LinkRows<Target: Storable>: AnyLinkRows {
+    /// The targets of all rows, one row's after the other's.
     public var targets: [Target] = []
+    /// Which of the targets are the current row's.
     public var current: Range<Int> = 0..<0
 }
 

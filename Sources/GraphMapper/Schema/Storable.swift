@@ -4,8 +4,11 @@ import Foundation
 public struct Column: Sendable, Hashable {
     /// What is appended to the property's name; empty for values of one column.
     public var suffix: String
+    /// How the values are kept.
     public var storage: StorageClass
+    /// Whether NULL may stand there.
     public var isNullable: Bool
+    /// A column; a property of several tells them apart by `suffix`.
     public init(_ storage: StorageClass, suffix: String = "", isNullable: Bool = false) {
         self.suffix = suffix
         self.storage = storage
@@ -52,14 +55,19 @@ extension Storable {
 
 /// What a link property points to.
 public struct LinkTarget: Sendable {
+    /// The DTO type that it points to.
     public let record: any DTO.Type
+    /// Whether it is an ordered list.
     public let isList: Bool
     /// The target's table and the columns of its key. A closure, since schemas may refer to each other.
     public let table: @Sendable () -> String
+    /// The columns of the target's key.
     public let keyColumns: [Column]
     /// Makes the holder of an engine's link rows, and reads one target of a row into it.
     public let makeRows: @Sendable () -> AnyLinkRows
+    /// Reads the target at a column of a link row, and appends it to the holder.
     public let append: @Sendable (AnyLinkRows, RowCursor, Int32) throws -> Void
+    /// Makes that range of the holder's targets the current row's.
     public let select: @Sendable (AnyLinkRows, Range<Int>) -> Void
 }
 
@@ -74,8 +82,11 @@ extension Bool: Storable {
 }
 
 extension FixedWidthInteger where Self: Storable {
+    /// One integer column.
     public static var columns: [Column] { [Column(.integer)] }
+    /// The number itself, cut to the type's width.
     public static func probe(_ n: Int) -> Self { Self(truncatingIfNeeded: n) }
+    /// Reads an integer; one out of the type's range is an error.
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self {
         defer { position.column &+= 1 }
         let wide = Int64(bitPattern: try cursor.cell(.integer, position.column).bits)
@@ -241,11 +252,14 @@ extension Optional: Storable where Wrapped: Storable {
 
 /// Raw-representable enums are stored as their raw value; `extension Kind: Storable {}` is all it takes.
 extension RawRepresentable where Self: Storable & CaseIterable, RawValue: Storable {
+    /// One column, as the raw value has it.
     public static var columns: [Column] { RawValue.columns }
+    /// The case number `n`, counted round.
     public static func probe(_ n: Int) -> Self {
         let cases = Array(allCases)
         return cases[n % cases.count]
     }
+    /// Reads a raw value; an unknown one is an error that names it.
     public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self {
         let raw = try RawValue.read(cursor, at: &position)
         guard let value = Self(rawValue: raw) else {
@@ -253,5 +267,6 @@ extension RawRepresentable where Self: Storable & CaseIterable, RawValue: Storab
         }
         return value
     }
+    /// Appends the raw value.
     public func encode(into values: inout [StoredValue]) { rawValue.encode(into: &values) }
 }
