@@ -1,6 +1,6 @@
 SOURCES = Package.swift Sources Tests Examples Benchmarks
 
-.PHONY: demo test bench lint format deps
+.PHONY: demo test bench docs lint format deps
 
 demo: deps
 	swift run ShoppingCart
@@ -10,6 +10,23 @@ test: deps
 
 bench: deps
 	swift run -c release Benchmarks
+
+# Lists the public symbols that have no doc comment, and fails if there are any. Needs jq.
+LIBRARIES = GraphMapper GraphMapperStore GraphMapperTesting
+UNDOCUMENTED = .symbols[] | select(.docComment == null and .location != null) \
+	| "\(.location.uri | sub("^file://"; "")):\(.location.position.line + 1): \(.pathComponents | join("."))"
+SDK = $$([ "$$(uname)" = Linux ] || echo "-sdk $$(xcrun --show-sdk-path)")
+
+docs: deps
+	@command -v jq >/dev/null || apt-get install -y -q jq
+	swift build
+	rm -rf .build/docs && mkdir -p .build/docs
+	for module in $(LIBRARIES); do \
+		swift symbolgraph-extract -module-name $$module -I "$$(swift build --show-bin-path)/Modules" -I Sources/CSQLite \
+			-target "$$(swiftc -print-target-info | jq -r .target.triple)" $(SDK) -minimum-access-level public \
+			-skip-synthesized-members -output-dir .build/docs || exit 1; done
+	jq -r '$(UNDOCUMENTED)' .build/docs/*.symbols.json > .build/docs/undocumented
+	@sort -u .build/docs/undocumented; test ! -s .build/docs/undocumented
 
 lint:
 	swift format lint --strict --recursive --parallel $(SOURCES)

@@ -30,5 +30,8 @@ let package = Package(
         .testTarget(
             name: "GraphMapperTests", dependencies: ["GraphMapperStore", "GraphMapperTesting", "ShopModels"],
             swiftSettings: settings),
+        .testTarget(
+            name: "DefaultIsolationTests", dependencies: ["GraphMapperStore"],
+            swiftSettings: settings + [.defaultIsolation(MainActor.self)]),
     ]
 )

@@ -3,12 +3,15 @@ public struct Condition: Sendable {
     let sql: String
     let values: [StoredValue]
 
+    /// Both conditions.
     public static func && (left: Self, right: Self) -> Self {
         Condition(sql: "(\(left.sql) AND \(right.sql))", values: left.values + right.values)
     }
+    /// Either condition, or both.
     public static func || (left: Self, right: Self) -> Self {
         Condition(sql: "(\(left.sql) OR \(right.sql))", values: left.values + right.values)
     }
+    /// What does not satisfy the condition, rows for which it is unknown because of NULL included.
     public static prefix func ! (condition: Self) -> Self {
         Condition(sql: "NOT coalesce(\(condition.sql), 0)", values: condition.values)
     }
@@ -16,6 +19,7 @@ public struct Condition: Sendable {
 
 /// Joins terms, one a line, with *and*.
 @resultBuilder public enum ConditionBuilder {
+    /// All terms; without any, everything.
     public static func buildBlock(_ terms: Condition...) -> Condition {
         guard let first = terms.first else { return Condition(sql: "1", values: []) }
         return terms.dropFirst().reduce(first) { $0 && $1 }
@@ -46,6 +50,7 @@ public struct ColumnExpression<V>: Sendable {
 /// A record's columns, by its properties' names.
 @dynamicMemberLookup
 public struct Columns<R: StoredRecord>: Sendable {
+    /// The column of a property.
     public subscript<V>(dynamicMember path: any KeyPath<R, V> & Sendable) -> ColumnExpression<V> {
         let name = R.schema.property(at: path)?.name ?? ""
         return ColumnExpression(sql: "\(Layout.quoted(R.schema.name)).\(Layout.quoted(name))")
@@ -57,17 +62,54 @@ extension ColumnExpression where V: Storable {
         Condition(sql: "\(left.sql) \(sign) ?", values: [right.stored])
     }
 
+    /// Whether the column has that value; nil is compared like any other.
     public static func == (left: Self, right: V) -> Condition { compare(left, "IS", right) }
+    /// Whether the column has another value; nil is compared like any other.
     public static func != (left: Self, right: V) -> Condition { compare(left, "IS NOT", right) }
+    /// Whether the column is less; NULL never is.
     public static func < (left: Self, right: V) -> Condition { compare(left, "<", right) }
+    /// Whether the column is less or equal; NULL never is.
     public static func <= (left: Self, right: V) -> Condition { compare(left, "<=", right) }
+    /// Whether the column is greater; NULL never is.
     public static func > (left: Self, right: V) -> Condition { compare(left, ">", right) }
+    /// Whether the column is greater or equal; NULL never is.
     public static func >= (left: Self, right: V) -> Condition { compare(left, ">=", right) }
 
+    /// Whether the column has one of the values; NULL never has.
     public func isIn(_ values: [V]) -> Condition {
         let marks = values.map { _ in "?" }.joined(separator: ", ")
         return Condition(sql: "\(sql) IN (\(marks))", values: values.map(\.stored))
     }
 
+    /// Whether the column is NULL.
     public var isNil: Condition { Condition(sql: "\(sql) IS NULL", values: []) }
+}
+
+/// Comparisons with a value of another type. They are never called: they are what the compiler finds instead of some
+/// other operator, so that it says what is wrong.
+extension ColumnExpression {
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func == <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func != <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func < <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func <= <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func > <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
+    @available(*, unavailable, message: "a column is compared with a value of the column's own type")
+    @_disfavoredOverload public static func >= <W>(left: Self, right: W) -> Condition {
+        Condition(sql: "0", values: [])
+    }
 }

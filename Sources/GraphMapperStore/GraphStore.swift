@@ -2,12 +2,17 @@ import Foundation
 
 /// An embedded object store: one SQLite file, one writer, reads beside it.
 public final class GraphStore: Sendable {
+    /// Where a store keeps its data.
     public enum Location: Sendable {
+        /// In the file at this path.
         case file(String)
+        /// In memory, for as long as the store lives.
         case inMemory
     }
 
+    /// How a store is opened.
     public struct Options: Sendable {
+        /// Whether writing is refused.
         public var isReadOnly = false
         /// Seconds to wait for another process's write.
         public var busyTimeout = 5.0
@@ -15,6 +20,7 @@ public final class GraphStore: Sendable {
         public var readers = 4
         /// Sees each fresh connection first: for pragmas and keys.
         public var prepare: (@Sendable (Connection) throws -> Void)?
+        /// The usual options.
         public init() {}
     }
 
@@ -189,15 +195,20 @@ actor ReaderPool {
 }
 
 extension GraphStore {
+    /// The records of a query, in its order, in a read transaction of their own.
     public func fetch<R: StoredRecord>(_ query: Query<R>) async throws -> [R] {
         try await read { try await $0.fetch(query) }
     }
+    /// The first record of a query, in a read transaction of its own.
     public func first<R: StoredRecord>(_ query: Query<R>) async throws -> R? {
         try await fetch(query.limit(1)).first
     }
+    /// The record with that id, nil if there is none, in a read transaction of its own.
     public func find<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> R? {
         try await read { try await $0.find(type, id) }
     }
+    /// How many records the query has, in a read transaction of its own. Complexity: that of the query; the rows are
+    /// counted.
     public func count<R: StoredRecord>(_ query: Query<R>) async throws -> Int {
         try await read { try await $0.count(query) }
     }

@@ -6,6 +6,7 @@ public struct Patch<R: StoredRecord>: Sendable {
     /// What is wrong with the patch; applying it throws this.
     private(set) var mistake: GraphError?
 
+    /// An empty patch of the row with that id.
     public init(_ type: R.Type, _ id: R.ID) { self.id = id }
 
     /// Sets a property; nil sets NULL.

@@ -5,6 +5,7 @@ public struct Query<R: StoredRecord>: Sendable {
     private var limit: Int?
     private var offset: Int?
 
+    /// All records of a type.
     public init(_ type: R.Type) {}
 
     /// Only records that satisfy every term.
@@ -25,12 +26,14 @@ public struct Query<R: StoredRecord>: Sendable {
         return copy
     }
 
+    /// At most so many records, or fewer if a smaller limit was given before. Negative is 0.
     public func limit(_ count: Int) -> Self {
         var copy = self
         copy.limit = max(0, limit.map { min($0, count) } ?? count)
         return copy
     }
 
+    /// Skips so many records. Negative is 0.
     public func offset(_ count: Int) -> Self {
         var copy = self
         copy.offset = max(0, count)

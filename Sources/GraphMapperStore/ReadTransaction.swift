@@ -19,6 +19,7 @@ public class ReadTransaction: GraphSource {
         return try select(R.self, RowChoice(tail: tail, owners: owners, values: query.values))
     }
 
+    /// How many records the query has. Complexity: that of the query; the rows are counted.
     public func count<R: StoredRecord>(_ query: Query<R>) async throws -> Int {
         try check()
         let rows = try connection.rows(
@@ -27,6 +28,7 @@ public class ReadTransaction: GraphSource {
         return Int(count)
     }
 
+    /// The record with that id; nil if there is none.
     public func find<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> R? {
         try select(type, RowChoice(tail: "WHERE \(keyColumn(type)) = ?", owners: "= ?", values: [id.stored])).first
     }

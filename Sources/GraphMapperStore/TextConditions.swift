@@ -9,8 +9,10 @@ extension ColumnExpression where V: TextColumn {
         Condition(sql: "instr(\(sql), ?) > 0", values: [.text(text)])
     }
 
+    /// Whether the text starts so, by its bytes.
     public func hasPrefix(_ text: String) -> Condition { edge("1", text) }
 
+    /// Whether the text ends so, by its bytes.
     public func hasSuffix(_ text: String) -> Condition {
         // substr counts from the end, where 0 means the start.
         text.isEmpty ? Condition(sql: "\(sql) IS NOT NULL", values: []) : edge("-\(text.utf8.count)", text)

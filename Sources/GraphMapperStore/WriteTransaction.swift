@@ -1,8 +1,10 @@
 /// What an upsert did.
 public enum UpsertOutcome: Sendable, Hashable {
+    /// There was no such row; now there is.
     case inserted
     /// The properties that differed and were written.
     case updated([String])
+    /// The row was there, and the same.
     case unchanged
 }
 
@@ -18,6 +20,7 @@ public enum UpsertPolicy: Sendable, Hashable {
 
 /// Reads and writes in one transaction. Ends with its closure.
 public final class WriteTransaction: ReadTransaction, ChangeSink {
+    /// Adds a record with its ordered links; throws a ``StoreError`` if its key is there.
     public func insert<R: StoredRecord>(_ record: R) async throws {
         let change = R.schema.insertion(of: record)
         try await apply(change.row)
@@ -29,6 +32,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         for record in records { try await insert(record) }
     }
 
+    /// Adds a record, or updates the row with its id as `policy` says; throws if that is `.error` and the row is there.
     @discardableResult
     public func upsert<R: StoredRecord>(_ record: R, policy: UpsertPolicy = .modified) async throws -> UpsertOutcome {
         guard policy != .error, let old = try await find(R.self, record.id) else {

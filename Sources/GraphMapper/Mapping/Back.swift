@@ -7,6 +7,8 @@ where
     public let step: Step<D>
     @usableFromInline init(_ step: Step<D>) { self.step = step }
 
+    /// From a required `Ref` to an optional property of the model, usually weak. Saving an object whose owner is gone
+    /// throws.
     @inlinable @inline(__always)
     public init(
         _ from: @autoclosure @escaping () -> KeyPath<D, Ref<C>>,
@@ -18,6 +20,7 @@ where
                 set: { $0[keyPath: to()] = $1 }, answer: { try Step<D>.required($0, from()) }))
     }
 
+    /// From an optional `Ref` to an optional property of the model, usually weak.
     @inlinable @inline(__always)
     public init(
         _ from: @autoclosure @escaping () -> KeyPath<D, Ref<C>?>,

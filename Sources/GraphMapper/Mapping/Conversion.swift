@@ -2,9 +2,13 @@ import Foundation
 
 /// A two-way translation between a DTO's value and a model's.
 public struct Conversion<Value, Target>: Sendable {
+    /// From the DTO's value to the model's; throws if the value has no counterpart.
     public let decode: @Sendable (Value) throws -> Target
+    /// From the model's value to the DTO's; throws if the value has no counterpart.
     public let encode: @Sendable (Target) throws -> Value
 
+    /// A translation by two closures. They should undo each other; where they do not, what re-encodes to the same value
+    /// counts as unchanged.
     public init(
         decode: @escaping @Sendable (Value) throws -> Target, encode: @escaping @Sendable (Target) throws -> Value
     ) {
@@ -39,6 +43,7 @@ private func failure(_ value: Any, _ type: Any.Type) -> GraphError {
 }
 
 extension Conversion where Value == String, Target == URL {
+    /// A URL as its text; text that is no URL, or is empty, is an error.
     public static var url: Self {
         Conversion {
             guard let url = URL(string: $0), !$0.isEmpty else { throw failure($0, URL.self) }
@@ -50,10 +55,12 @@ extension Conversion where Value == String, Target == URL {
 }
 
 extension Conversion where Value == String?, Target == URL? {
+    /// A URL as its text; nil stays nil, and text that is no URL is an error.
     public static var url: Self { Conversion<String, URL>.url.optional }
 }
 
 extension Conversion where Value == String, Target == UUID {
+    /// A UUID as its text, written in capitals.
     public static var uuid: Self {
         Conversion {
             guard let id = UUID(uuidString: $0) else { throw failure($0, UUID.self) }
@@ -100,6 +107,7 @@ extension Conversion where Value == Double, Target == Date {
 }
 
 extension Conversion where Target: RawRepresentable & Sendable, Value == Target.RawValue {
+    /// An enum, or another raw-representable type, as its raw value; one that is unknown is an error.
     public static var rawValue: Self {
         Conversion {
             guard let value = Target(rawValue: $0) else { throw failure($0, Target.self) }

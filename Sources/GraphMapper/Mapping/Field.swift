@@ -3,9 +3,11 @@
 /// A `let` of the model is never set: the model's initializer must have given it the DTO's value.
 public struct Field<D: Mappable, V: Storable, W>: MappingEntry
 where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+    /// What the session does with this entry.
     public let step: Step<D>
     @usableFromInline init(_ step: Step<D>) { self.step = step }
 
+    /// A value that is converted both ways.
     @inlinable @inline(__always)
     public init(
         _ from: @autoclosure @escaping () -> KeyPath<D, V>,
@@ -17,6 +19,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         self.init(step)
     }
 
+    /// A value that is converted both ways, and that the model's initializer sets.
     @inlinable @inline(__always) @_disfavoredOverload
     public init(
         _ from: @autoclosure @escaping () -> KeyPath<D, V>, _ to: @autoclosure @escaping () -> KeyPath<D.Model, W>,
@@ -48,6 +51,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
 }
 
 extension Field where V == W {
+    /// A value as it is.
     @inlinable @inline(__always)
     public init(
         _ from: @autoclosure @escaping () -> KeyPath<D, V>,
@@ -59,6 +63,7 @@ extension Field where V == W {
         self.init(step)
     }
 
+    /// A value as it is, which the model's initializer sets.
     @inlinable @inline(__always) @_disfavoredOverload
     public init(
         _ from: @autoclosure @escaping () -> KeyPath<D, V>, _ to: @autoclosure @escaping () -> KeyPath<D.Model, V>
@@ -88,8 +93,10 @@ extension Field where V == W {
 /// The model keeps the other side's id instead of a reference.
 public struct ForeignKey<D: Mappable, C: Mappable>: MappingEntry
 where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.ID: Storable {
+    /// What the session does with this entry.
     public let step: Step<D>
 
+    /// A required `Ref`, kept as an id.
     public init(_ from: KeyPath<D, Ref<C>>, _ to: ReferenceWritableKeyPath<D.Model, C.ID>) {
         var step = Step<D>()
         step.property = from
@@ -100,6 +107,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.ID: Storable 
         self.step = step
     }
 
+    /// An optional `Ref`, kept as an optional id.
     public init(_ from: KeyPath<D, Ref<C>?>, _ to: ReferenceWritableKeyPath<D.Model, C.ID?>) {
         var step = Step<D>()
         step.property = from
@@ -115,8 +123,10 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.ID: Storable 
 /// `initial`.
 public struct Unmapped<D: Mappable, V: Storable>: MappingEntry
 where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+    /// What the session does with this entry.
     public let step: Step<D>
 
+    /// A property without a counterpart. `initial` is stored with objects that are new.
     public init(_ from: KeyPath<D, V>, initial: V) {
         var step = Step<D>()
         step.property = from

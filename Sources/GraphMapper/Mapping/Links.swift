@@ -3,6 +3,7 @@ public struct One<D: Mappable, C: Mappable>: MappingEntry
 where
     D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C
 {
+    /// What the session does with this entry.
     public private(set) var step: Step<D>
     @usableFromInline init(_ step: Step<D>) { self.step = step }
 
@@ -91,6 +92,7 @@ public struct Many<D: Mappable, C: Mappable>: MappingEntry
 where
     D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C
 {
+    /// What the session does with this entry.
     public private(set) var step: Step<D>
     @usableFromInline init(_ step: Step<D>) { self.step = step }
 

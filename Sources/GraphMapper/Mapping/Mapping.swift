@@ -43,16 +43,9 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     init(steps: [Step<D>], passes: Passes<D>, make: @escaping (D, SessionCore) throws -> D.Model) {
         self.steps = steps
         self.passes = passes
-        isSame = steps.compactMap(\.isSame).reduce({ _, _ in true }) { all, next in { all($0, $1) && next($0, $1) } }
-        isClean = steps.map(\.isClean).reduce({ _, _, _ in true }) { all, next in
-            { try all($0, $1, $2) && next($0, $1, $2) }
-        }
-        readAll = steps.compactMap(\.read).reduce({ _, _ in }) { all, next in
-            { dto, model in
-                try all(dto, model)
-                try next(dto, model)
-            }
-        }
+        isSame = steps.compactMap(\.isSame).reduce(Self.alwaysSame, Self.both)
+        isClean = steps.map(\.isClean).reduce(Self.alwaysClean, Self.both)
+        readAll = steps.compactMap(\.read).reduce(Self.readNothing, Self.both)
         visits = steps.compactMap(\.visit)
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         self.make = make
@@ -82,15 +75,44 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     }
 }
 
+extension Mapping {
+    @usableFromInline typealias Comparison = (UnsafePointer<D>, UnsafePointer<D>) -> Bool
+    @usableFromInline typealias Check = (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
+    @usableFromInline typealias Read = (UnsafePointer<D>, D.Model) throws -> Void
+
+    private static var alwaysSame: Comparison { { _, _ in true } }
+    private static var alwaysClean: Check { { _, _, _ in true } }
+    private static var readNothing: Read { { _, _ in } }
+
+    private static func both(_ first: @escaping Comparison, _ second: @escaping Comparison) -> Comparison {
+        { first($0, $1) && second($0, $1) }
+    }
+
+    private static func both(_ first: @escaping Check, _ second: @escaping Check) -> Check {
+        { try first($0, $1, $2) && second($0, $1, $2) }
+    }
+
+    private static func both(_ first: @escaping Read, _ second: @escaping Read) -> Read {
+        {
+            try first($0, $1)
+            try second($0, $1)
+        }
+    }
+}
+
 /// A mapping of whatever type, to register with a session.
 public protocol AnyMapping {
+    /// Makes the table of the mapping's type in a session.
     func register(in session: SessionCore)
+    /// What is wrong with the mapping, in sentences, once all mappings of the session are registered.
     func validate(in session: SessionCore) -> [String]
 }
 
 extension Mapping: AnyMapping {
+    /// Makes the table of the mapping's type in a session.
     public func register(in session: SessionCore) { session.register(self) }
 
+    /// What is wrong with the mapping, in sentences; a link to a type that the session does not map is, too.
     public func validate(in session: SessionCore) -> [String] {
         mistakes
             + steps.flatMap { step in
@@ -104,22 +126,30 @@ extension Mapping: AnyMapping {
 
 /// One entry of a mapping.
 public protocol MappingEntry<D> {
+    /// The DTO that the entry is of.
     associatedtype D: Mappable where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D
+    /// What the session does with this entry.
     var step: Step<D> { get }
 }
 
+/// Gathers the entries of a mapping, one a line.
 @resultBuilder public enum MappingBuilder<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+    /// One entry.
     public static func buildExpression(_ entry: some MappingEntry<D>) -> Step<D> { entry.step }
+    /// All entries, in order.
     public static func buildBlock(_ steps: Step<D>...) -> [Step<D>] { steps }
 }
 
 /// A link that a model's initializer can need: a `Ref`, or an optional one.
 public protocol NeededLink {
+    /// What the initializer is given: the model, or an optional of it.
     associatedtype Shape
+    /// The model that the link names; throws while it is not made.
     static func needed(_ link: Self, _ core: SessionCore) throws -> Shape
 }
 
 extension Ref: NeededLink where D.Model: AnyObject, D.Row == D, D.ID: Hashable {
+    /// The model that the link names; throws while it is not made.
     public static func needed(_ link: Self, _ core: SessionCore) throws -> D.Model {
         guard let model = try core.table(D.self).model(link.id) else { throw NotYet(type: D.self, id: "\(link.id)") }
         return model
@@ -127,6 +157,7 @@ extension Ref: NeededLink where D.Model: AnyObject, D.Row == D, D.ID: Hashable {
 }
 
 extension Optional: NeededLink where Wrapped: NeededLink {
+    /// The model that the link names, nil for no link; throws while it is not made.
     public static func needed(_ link: Self, _ core: SessionCore) throws -> Wrapped.Shape? {
         try link.map { try Wrapped.needed($0, core) }
     }

@@ -3,6 +3,7 @@ public struct GraphError: Error, Sendable, CustomStringConvertible {
     /// The kinds of error. New ones may be added.
     public struct Kind: Sendable, Hashable, CustomStringConvertible {
         public let description: String
+        /// A kind of that description; kinds are the same if their descriptions are.
         public init(_ description: String) { self.description = description }
 
         /// A schema or a mapping is wrong: a programming error, found at start-up.
@@ -23,16 +24,20 @@ public struct GraphError: Error, Sendable, CustomStringConvertible {
         public static let misuse = Kind("misuse")
     }
 
+    /// What kind of error it is.
     public var kind: Kind
     /// What happened and what to do, in a sentence.
     public var message: String
     /// The type, id and property concerned, as far as known.
     public var type: String?
+    /// The id of the object concerned, as text.
     public var id: String?
+    /// The name of the property concerned.
     public var property: String?
     /// The way from the root to the place, such as `user(7).cart.items[3].price`.
     public var path: String?
 
+    /// An error of a kind, with what is known of its place.
     public init(
         _ kind: Kind, _ message: String, type: String? = nil, id: String? = nil, property: String? = nil,
         path: String? = nil

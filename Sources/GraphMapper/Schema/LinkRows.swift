@@ -19,6 +19,7 @@ public final class LinkRows {
     private var cells: [StoredCell] = []
     private var arena: [UInt8] = []
 
+    /// Holds nothing yet.
     public init() {}
 
     /// How many targets there are, of all rows.

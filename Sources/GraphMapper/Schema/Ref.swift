@@ -1,6 +1,8 @@
 /// A typed foreign key: the id of a `D`, and nothing else.
 public struct Ref<D: DTO & Identifiable>: Hashable, Sendable where D.ID: Storable {
+    /// The id of the object that it points to.
     public let id: D.ID
+    /// A reference to the object of that id, which need not be there yet.
     @inlinable public init(_ id: D.ID) { self.id = id }
 }
 
@@ -47,9 +49,11 @@ extension Array: Storable where Element: OrderedLink {
 /// What an ordered link list is made of. ``Ref`` is the one conformer; the protocol exists because an extension of
 /// `Array` cannot name a generic element type.
 public protocol OrderedLink: Storable {
+    /// What a list of such links points to.
     static var listTarget: LinkTarget { get }
 }
 
 extension Ref: OrderedLink {
+    /// What a list of such links points to.
     public static var listTarget: LinkTarget { target(isList: true) }
 }

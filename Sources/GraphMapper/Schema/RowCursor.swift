@@ -1,8 +1,11 @@
 /// What an engine answers for one column: a number's bits, or the address and length of text or bytes that stay
 /// valid until the cursor moves on.
 public struct Cell {
+    /// An integer, a real number's bit pattern, or the address of text or bytes.
     public var bits: UInt64 = 0
+    /// The length of text or bytes, in bytes.
     public var count: Int = 0
+    /// A cell to be filled.
     @inlinable public init() {}
 
     @inlinable @inline(__always) var string: String { String(decoding: bytes, as: UTF8.self) }
@@ -18,6 +21,7 @@ public struct CursorFunctions: Sendable {
     /// answers the class that it found.
     public let cell: @convention(c) (OpaquePointer, Int32, Int32, UnsafeMutableRawPointer) -> Int32
 
+    /// A table of an engine's functions.
     public init(cell: @escaping @convention(c) (OpaquePointer, Int32, Int32, UnsafeMutableRawPointer) -> Int32) {
         self.cell = cell
     }
@@ -64,8 +68,11 @@ public struct RowCursor {
 
 /// Where in a row a reader stands: columns and ordered link lists are counted apart.
 public struct RowPosition: Sendable {
+    /// The next column.
     public var column: Int32 = 0
+    /// The next ordered link list.
     public var list: Int = 0
+    /// The start of a row.
     @inlinable public init() {}
 }
 

@@ -4,14 +4,19 @@ public protocol DTO: SendableMetatype {
     associatedtype Model = Never
     /// What the schema makes: `Self`, except for non-final classes.
     associatedtype Row = Self
+    /// The DTO's properties, and how it is made from them.
     static var schema: Schema<Row> { get }
 }
 
 /// A property as a schema found it.
 public struct Property<D>: Sendable {
+    /// The name that the schema gave it.
     public let name: String
+    /// The property of the DTO.
     public let path: any PartialKeyPath<D> & Sendable
+    /// The columns that it takes; none for ordered links and nested DTOs.
     public let columns: [Column]
+    /// What it points to, if it is a link.
     public let link: LinkTarget?
     /// Appends the property's stored values.
     public let encode: @Sendable (D, inout [StoredValue]) -> Void
@@ -25,6 +30,7 @@ public struct Property<D>: Sendable {
     public var columnNames: [String] { columns.map { $0.suffix.isEmpty ? name : "\(name)_\($0.suffix)" } }
     /// Nested DTOs are neither columns nor links of the table.
     public var isNested: Bool { link == nil && columns.isEmpty }
+    /// Whether it is a list of links, which is kept apart from the row.
     public var isList: Bool { link?.isList ?? false }
 }
 
@@ -34,7 +40,9 @@ public struct Property<D>: Sendable {
 /// once per row. A forgotten property does not compile; swapped key paths and defaulted properties are
 /// ``mistakes``, which opening a store or making a session reports.
 public struct Schema<D>: Sendable {
+    /// The table's name.
     public let name: String
+    /// The properties, in the order in which they are read.
     public let properties: [Property<D>]
     /// What is wrong with the schema, in sentences. Empty for a good one.
     public let mistakes: [String]

@@ -4,8 +4,11 @@ import Foundation
 public struct Column: Sendable, Hashable {
     /// What is appended to the property's name; empty for values of one column.
     public var suffix: String
+    /// How the engine stores it.
     public var storage: StorageClass
+    /// Whether NULL may stand in it.
     public var isNullable: Bool
+    /// A column; by default one that may not be NULL and needs no suffix.
     public init(_ storage: StorageClass, suffix: String = "", isNullable: Bool = false) {
         self.suffix = suffix
         self.storage = storage
@@ -52,10 +55,13 @@ extension Storable {
 
 /// What a link property points to.
 public struct LinkTarget: Sendable {
+    /// The DTO type that is pointed to.
     public let record: any DTO.Type
+    /// Whether it is an ordered list, kept in a table of its own.
     public let isList: Bool
     /// The target's table and the columns of its key. A closure, since schemas may refer to each other.
     public let table: @Sendable () -> String
+    /// The columns of the target's key.
     public let keyColumns: [Column]
 }
 
@@ -70,8 +76,11 @@ extension Bool: Storable {
 }
 
 extension FixedWidthInteger where Self: Storable {
+    /// One integer column.
     public static var columns: [Column] { [Column(.integer)] }
+    /// The number itself, cut to the type's width.
     public static func probe(_ n: Int) -> Self { Self(truncatingIfNeeded: n) }
+    /// Reads the number; one that does not fit is an error, never cut.
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self {
         defer { position.column &+= 1 }
         let wide = Int64(bitPattern: try cursor.cell(.integer, position.column).bits)
@@ -99,36 +108,29 @@ extension UInt64: Storable {}
 extension UInt: Storable {}
 
 extension Double: Storable {
+    /// One column of real numbers.
     public static var columns: [Column] { [Column(.real)] }
+    /// The number itself.
     public static func probe(_ n: Int) -> Double { Double(n) }
-    /// SQLite turns NaN into NULL and -0.0 into 0.0, so these two are stored as texts. (As texts they sort after all
-    /// numbers and satisfy no numeric comparison.)
+    /// SQLite turns NaN into NULL, so NaN is stored as the text `nan`, which sorts after all numbers. Whole numbers may
+    /// be stored as integers.
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Double {
         defer { position.column &+= 1 }
         var cell = Cell()
         let found = cursor.functions.pointee.cell(cursor.handle, position.column, StorageClass.real.rawValue, &cell)
         if found == StorageClass.real.rawValue { return Double(bitPattern: cell.bits) }
-        if found == StorageClass.text.rawValue, let special = special(try cursor.cell(.text, position.column).string) {
-            return special
-        }
-        throw ColumnMismatch(column: position.column, wanted: StorageClass.real.rawValue, found: found)
+        return try readOther(cursor, position.column, found)
     }
-    @usableFromInline static func special(_ text: String) -> Double? {
-        switch text {
-        case "nan": .nan
-        case "minus zero": -0.0
-        default: nil
+    @usableFromInline static func readOther(_ cursor: RowCursor, _ column: Int32, _ found: Int32) throws -> Double {
+        switch StorageClass(rawValue: found) {
+        case .integer: return Double(Int64(bitPattern: try cursor.cell(.integer, column).bits))
+        case .text where try cursor.cell(.text, column).string == "nan": return .nan
+        default: throw ColumnMismatch(column: column, wanted: StorageClass.real.rawValue, found: found)
         }
     }
-    public func encode(into values: inout [StoredValue]) {
-        if isNaN {
-            values.append(.text("nan"))
-        } else if isZero && sign == .minus {
-            values.append(.text("minus zero"))
-        } else {
-            values.append(.real(self))
-        }
-    }
+    /// Appends the number.
+    public func encode(into values: inout [StoredValue]) { values.append(isNaN ? .text("nan") : .real(self)) }
+    /// Bit for bit, so that -0.0 differs from 0.0; all NaNs are one.
     @inlinable public static func isSame(_ left: Double, _ right: Double) -> Bool {
         left.bitPattern == right.bitPattern || (left.isNaN && right.isNaN)
     }
@@ -248,11 +250,14 @@ extension Optional: Storable where Wrapped: Storable {
 
 /// Raw-representable enums are stored as their raw value; `extension Kind: Storable {}` is all it takes.
 extension RawRepresentable where Self: Storable & CaseIterable, RawValue: Storable {
+    /// The raw value's columns.
     public static var columns: [Column] { RawValue.columns }
+    /// The cases, in turn.
     public static func probe(_ n: Int) -> Self {
         let cases = Array(allCases)
         return cases[n % cases.count]
     }
+    /// Reads the raw value; one that no case has is an error that names it.
     public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self {
         let raw = try RawValue.read(cursor, at: &position)
         guard let value = Self(rawValue: raw) else {
@@ -260,5 +265,6 @@ extension RawRepresentable where Self: Storable & CaseIterable, RawValue: Storab
         }
         return value
     }
+    /// Appends the raw value.
     public func encode(into values: inout [StoredValue]) { rawValue.encode(into: &values) }
 }

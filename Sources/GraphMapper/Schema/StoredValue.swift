@@ -1,9 +1,14 @@
 /// The storage classes that an engine knows. Raw values are SQLite's own type codes.
 public enum StorageClass: Int32, Sendable, Hashable {
+    /// Integers of 64 bits.
     case integer = 1
+    /// Floating-point numbers.
     case real = 2
+    /// Text in UTF-8.
     case text = 3
+    /// Bytes.
     case blob = 4
+    /// No value.
     case null = 5
 }
 
@@ -12,10 +17,15 @@ public enum StorageClass: Int32, Sendable, Hashable {
 /// Equality is that of the stored representation, bit for bit: `-0.0` differs from `0.0`, and two spellings of
 /// one accented letter differ.
 public enum StoredValue: Sendable {
+    /// No value.
     case null
+    /// An integer of 64 bits.
     case integer(Int64)
+    /// A floating-point number.
     case real(Double)
+    /// Text.
     case text(String)
+    /// Bytes.
     case blob([UInt8])
 }
 

@@ -4,48 +4,73 @@ public struct ChangeSet: Sendable, Hashable {
     /// In the order in which they are to be applied.
     public var changes: [Change]
 
+    /// A change set of these changes, in the order in which they are to be applied.
     public init(_ changes: [Change] = []) { self.changes = changes }
 
+    /// Whether there is nothing to do.
     public var isEmpty: Bool { changes.isEmpty }
 
     /// One stored object's change.
     public enum Change: Sendable, Hashable {
+        /// A row is added.
         case insert(Insertion)
+        /// Columns of a row are set.
         case update(Update)
+        /// The ordered links of a row are edited.
         case relink(Relink)
+        /// A row is removed.
         case delete(Deletion)
     }
 
     /// A new row. Its ordered links follow as ``Relink``s with an empty base.
     public struct Insertion: Sendable, Hashable {
+        /// The table's name.
         public var table: String
+        /// The columns, all of them.
         public var columns: [String]
+        /// Their values, in the order of the columns.
         public var values: [StoredValue]
+        /// The row's key.
         public var key: [StoredValue]
     }
 
     /// Some columns of one row. `expected` holds what they were when the session last read them.
     public struct Update: Sendable, Hashable {
+        /// The table's name.
         public var table: String
+        /// The columns of the key.
         public var keyColumns: [String]
+        /// The row's key.
         public var key: [StoredValue]
+        /// The columns that change.
         public var columns: [String]
+        /// Their new values, in the order of the columns.
         public var values: [StoredValue]
+        /// Their values as last read, in the order of the columns.
         public var expected: [StoredValue]
     }
 
     /// The ordered links of one property of one row: from `base`, as last read, to `targets`.
     public struct Relink: Sendable, Hashable {
+        /// The table's name.
         public var table: String
+        /// The link property's name.
         public var property: String
+        /// The key of the row that has the links.
         public var key: [StoredValue]
+        /// The targets' keys as last read.
         public var base: [StoredValue]
+        /// The targets' keys as they are to be.
         public var targets: [StoredValue]
     }
 
+    /// A row that goes.
     public struct Deletion: Sendable, Hashable {
+        /// The table's name.
         public var table: String
+        /// The columns of the key.
         public var keyColumns: [String]
+        /// The row's key.
         public var key: [StoredValue]
     }
 }

@@ -27,6 +27,7 @@ public final class GraphSession {
         mistakes = mappings.flatMap { [core] in $0.validate(in: core) }
     }
 
+    /// A session without a database: it maps DTOs that it is given.
     public convenience init(_ mappings: any AnyMapping...) { self.init(nil, mappings) }
 
     /// The most objects that one load may gather; more is an error that names the type.

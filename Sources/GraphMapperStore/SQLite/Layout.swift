@@ -87,7 +87,9 @@ struct Layout {
     private static func type(_ storage: StorageClass) -> String {
         switch storage {
         case .integer: "INTEGER"
-        case .real: "REAL"
+        // A type name with BLOB in it has no affinity (https://sqlite.org/datatype3.html, 3.1): a REAL column would lose
+        // the sign of -0.0.
+        case .real: "REAL BLOB"
         case .text: "TEXT"
         case .blob: "BLOB"
         case .null: "ANY"

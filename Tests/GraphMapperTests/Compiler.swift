@@ -1,0 +1,53 @@
+import Foundation
+
+/// Compiles snippets against the built modules.
+enum Compiler {
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    /// The build folder that this test runs from.
+    static var modules: URL {
+        var folder = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        while folder.path != "/" {
+            folder.deleteLastPathComponent()
+            let modules = folder.appendingPathComponent("Modules")
+            if FileManager.default.fileExists(atPath: modules.appendingPathComponent("GraphMapper.swiftmodule").path) {
+                return modules
+            }
+        }
+        return root.appendingPathComponent(".build/debug/Modules")
+    }
+
+    /// What the compiler prints for a snippet; empty if it compiles without a word.
+    static func compile(_ source: String, _ name: String = "snippet", flags: [String] = []) throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("\(name).swift")
+        try source.write(to: file, atomically: true, encoding: .utf8)
+        let output = folder.appendingPathComponent("output")
+        try Data().write(to: output)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments =
+            [
+                "swiftc", "-emit-sil", "-o", folder.appendingPathComponent("out.sil").path, "-swift-version", "6",
+                "-parse-as-library", "-I", modules.path,
+                "-I", root.appendingPathComponent("Sources/CSQLite").path,
+            ] + flags + [file.path]
+        let handle = try FileHandle(forWritingTo: output)
+        process.standardOutput = handle
+        process.standardError = handle
+        try process.run()
+        process.waitUntilExit()
+        return try String(contentsOf: output, encoding: .utf8)
+    }
+
+    /// The Swift blocks of a Markdown file.
+    static func blocks(_ path: String) throws -> [String] {
+        let text = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+        return text.components(separatedBy: "```swift\n").dropFirst().compactMap {
+            $0.components(separatedBy: "\n```").first
+        }
+    }
+}
