@@ -12,6 +12,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         [(read: (D, D.Model) throws -> Void, isClean: (D, D.Model, SessionCore) throws -> Bool)]
     @usableFromInline let cleanChecks: [(D, D.Model, SessionCore) throws -> Bool]
     @usableFromInline let visits: [(D.Model, Int, SessionCore) throws -> Void]
+    @usableFromInline let hasNested: Bool
     /// For each property of the schema, the step that covers it.
     let entries: [Int?]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
@@ -48,6 +49,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         readers = steps.compactMap { step in step.read.map { ($0, step.isClean) } }
         cleanChecks = steps.map(\.isClean)
         visits = steps.compactMap(\.visit)
+        hasNested = steps.contains { $0.offerNested != nil }
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         self.make = make
         var mistakes: [String] = []
@@ -74,6 +76,9 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         }
         self.mistakes = D.schema.mistakes + mistakes
     }
+
+    /// The id that the model has.
+    public func id(of model: D.Model) -> D.ID { idOf(model) }
 }
 
 /// A mapping of whatever type, to register with a session.

@@ -22,6 +22,13 @@ public struct ChangeSet: Sendable, Hashable {
         public var columns: [String]
         public var values: [StoredValue]
         public var key: [StoredValue]
+
+        public init(table: String, columns: [String], values: [StoredValue], key: [StoredValue]) {
+            self.table = table
+            self.columns = columns
+            self.values = values
+            self.key = key
+        }
     }
 
     /// Some columns of one row. `expected` holds what they were when the session last read them.
@@ -32,6 +39,18 @@ public struct ChangeSet: Sendable, Hashable {
         public var columns: [String]
         public var values: [StoredValue]
         public var expected: [StoredValue]
+
+        public init(
+            table: String, keyColumns: [String], key: [StoredValue], columns: [String], values: [StoredValue],
+            expected: [StoredValue]
+        ) {
+            self.table = table
+            self.keyColumns = keyColumns
+            self.key = key
+            self.columns = columns
+            self.values = values
+            self.expected = expected
+        }
     }
 
     /// The ordered links of one property of one row: from `base`, as last read, to `targets`.
@@ -41,12 +60,29 @@ public struct ChangeSet: Sendable, Hashable {
         public var key: [StoredValue]
         public var base: [StoredValue]
         public var targets: [StoredValue]
+
+        public init(
+            table: String, property: String, key: [StoredValue], base: [StoredValue], targets: [StoredValue]
+        ) {
+            self.table = table
+            self.property = property
+            self.key = key
+            self.base = base
+            self.targets = targets
+        }
     }
 
+    /// One row less.
     public struct Deletion: Sendable, Hashable {
         public var table: String
         public var keyColumns: [String]
         public var key: [StoredValue]
+
+        public init(table: String, keyColumns: [String], key: [StoredValue]) {
+            self.table = table
+            self.keyColumns = keyColumns
+            self.key = key
+        }
     }
 }
 
