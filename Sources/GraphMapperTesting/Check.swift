@@ -73,6 +73,8 @@ public func ensure(_ condition: Bool, _ message: @autoclosure () -> String = "co
 public struct Violation: Error, CustomStringConvertible {
     /// What was expected.
     public let description: String
+
+    public init(description: String) { self.description = description }
 }
 
 /// A property that does not hold, with the smallest counterexample found.

@@ -64,7 +64,7 @@ extension Step {
                 if id != stored?.id { return Ref(id) }
             }
             guard let stored else { return nil }
-            let hasLetGo = owners.identity.slot(stored.id).map { holding.held($0, object) } ?? false
+            let hasLetGo = owners.identity.slot(stored.id).map { holding.hasLetGo($0, of: object) } ?? false
             return hasLetGo || owners.isDeleted(id: stored.id) ? nil : stored
         }
         var step = Step<D>()

@@ -148,6 +148,10 @@ extension Step {
             let targets = try core.table(C.self)
             return answer(try models(object).map { try targets.record(of: $0) })
         }
+        step.offerNested = { copies, core in
+            let targets = try core.table(C.self)
+            for copy in copies { for child in get(copy) { targets.offer(child) } }
+        }
         step.nested = { dto, visit in
             let name = D.schema.property(at: from)?.name ?? "?"
             for (index, child) in get(dto).enumerated() { visit(C.self, child, isList ? "\(name)[\(index)]" : name) }

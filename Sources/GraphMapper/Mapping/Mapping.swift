@@ -11,6 +11,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     @usableFromInline let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
     @usableFromInline let readAll: (UnsafePointer<D>, D.Model) throws -> Void
     @usableFromInline let visits: [(D.Model, Int, SessionCore) throws -> Void]
+    @usableFromInline let hasNested: Bool
     /// For each property of the schema, the step that covers it.
     let entries: [Int?]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
@@ -47,6 +48,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         isClean = steps.map(\.isClean).reduce(Self.alwaysClean, Self.both)
         readAll = steps.compactMap(\.read).reduce(Self.readNothing, Self.both)
         visits = steps.compactMap(\.visit)
+        hasNested = steps.contains { $0.offerNested != nil }
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         self.make = make
         var mistakes: [String] = []
@@ -73,6 +75,9 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         }
         self.mistakes = D.schema.mistakes + mistakes
     }
+
+    /// The id that the model has.
+    public func id(of model: D.Model) -> D.ID { idOf(model) }
 }
 
 extension Mapping {

@@ -86,6 +86,14 @@ public struct Schema<D>: Sendable {
     /// The property that is the DTO's `id`.
     public var key: Property<D>? { properties.first(where: \.isKey) }
 
+    /// `dto` with the property called `name` as in `other`. Only that property differs.
+    public func replacing(_ name: String, of dto: D, from other: D) throws -> D {
+        let properties = properties
+        return try make(answering: { index in
+            (properties[index].name == name ? other : dto)[keyPath: properties[index].path]
+        })
+    }
+
     /// Decodes the rows under `cursor`.
     ///
     /// - Parameter next: moves the cursor to the next row, the first one to begin with; false after the last.

@@ -32,6 +32,13 @@ public struct ChangeSet: Sendable, Hashable {
         public var values: [StoredValue]
         /// The row's key.
         public var key: [StoredValue]
+
+        public init(table: String, columns: [String], values: [StoredValue], key: [StoredValue]) {
+            self.table = table
+            self.columns = columns
+            self.values = values
+            self.key = key
+        }
     }
 
     /// Some columns of one row. `expected` holds what they were when the session last read them.
@@ -48,6 +55,18 @@ public struct ChangeSet: Sendable, Hashable {
         public var values: [StoredValue]
         /// Their values as last read, in the order of the columns.
         public var expected: [StoredValue]
+
+        public init(
+            table: String, keyColumns: [String], key: [StoredValue], columns: [String], values: [StoredValue],
+            expected: [StoredValue]
+        ) {
+            self.table = table
+            self.keyColumns = keyColumns
+            self.key = key
+            self.columns = columns
+            self.values = values
+            self.expected = expected
+        }
     }
 
     /// The ordered links of one property of one row: from `base`, as last read, to `targets`.
@@ -62,6 +81,16 @@ public struct ChangeSet: Sendable, Hashable {
         public var base: [StoredValue]
         /// The targets' keys as they are to be.
         public var targets: [StoredValue]
+
+        public init(
+            table: String, property: String, key: [StoredValue], base: [StoredValue], targets: [StoredValue]
+        ) {
+            self.table = table
+            self.property = property
+            self.key = key
+            self.base = base
+            self.targets = targets
+        }
     }
 
     /// A row that goes.
@@ -72,6 +101,12 @@ public struct ChangeSet: Sendable, Hashable {
         public var keyColumns: [String]
         /// The row's key.
         public var key: [StoredValue]
+
+        public init(table: String, keyColumns: [String], key: [StoredValue]) {
+            self.table = table
+            self.keyColumns = keyColumns
+            self.key = key
+        }
     }
 }
 

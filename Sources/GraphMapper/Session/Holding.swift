@@ -5,19 +5,24 @@
     /// What each loaded owner's link held when it was last filled or saved.
     private var filled: [Int: [ObjectIdentifier]] = [:]
     /// What it holds now, for the owners whose link changed; becomes `filled` when the save succeeds.
-    private var pending: [Int: [ObjectIdentifier]] = [:]
+    private(set) var pending: [Int: [ObjectIdentifier]] = [:]
+    private var isWalked = false
 
     init() {}
 
     func startWalk() {
-        claims.removeAll(keepingCapacity: true)
+        endWalk()
         pending.removeAll(keepingCapacity: true)
+        isWalked = true
     }
 
-    func commit() {
-        filled.merge(pending) { $1 }
-        pending.removeAll()
+    /// Claims are worth something only while the walk that made them is the latest word.
+    func endWalk() {
+        claims.removeAll(keepingCapacity: true)
+        isWalked = false
     }
+
+    func commit(_ saved: [Int: [ObjectIdentifier]]) { filled.merge(saved) { $1 } }
 
     @usableFromInline func fill(_ owner: Int, _ objects: [AnyObject]) {
         filled[owner] = objects.map(ObjectIdentifier.init)
@@ -47,8 +52,9 @@
         object < claims.count && claims[object] >= 0 ? Int(claims[object]) : nil
     }
 
-    /// Whether `owner` held the object when its link was last filled.
-    @usableFromInline func held(_ owner: Int, _ object: AnyObject) -> Bool {
-        filled[owner]?.contains(ObjectIdentifier(object)) ?? false
+    /// Whether `owner` held the object when its link was last filled, and, as no claim says otherwise, no longer
+    /// does. Nobody knows outside a walk.
+    @usableFromInline func hasLetGo(_ owner: Int, of object: AnyObject) -> Bool {
+        isWalked && filled[owner]?.contains(ObjectIdentifier(object)) ?? false
     }
 }

@@ -48,10 +48,18 @@ import Foundation
         return slot
     }
 
+    /// Forgets an object. Its slot is not used again, as what is kept by slot would pass to another object.
     func remove(_ id: ID) {
         guard let slot = slots.removeValue(forKey: IDKey(id)) else { return }
         deleted.remove(slot)
-        if slot == models.count - 1 { models.removeLast() } else { models[slot] = nil }
+        models[slot] = nil
+    }
+
+    /// Takes back the last registration, so that the next object gets the slot.
+    func undo(_ id: ID) {
+        guard slots[IDKey(id)] == models.count - 1 else { return remove(id) }
+        remove(id)
+        models.removeLast()
     }
 
     func reserve(_ count: Int) {

@@ -25,6 +25,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     @exclusivity(unchecked) @usableFromInline var differing = false
     @exclusivity(unchecked) @usableFromInline var unmade: [Int32] = []
     @exclusivity(unchecked) @usableFromInline var made: [D.ID] = []
+    /// Copies of DTOs that came before, whose nested DTOs have not been offered.
+    @exclusivity(unchecked) @usableFromInline var copies: [D] = []
     private var expanded = 0
     private var requests: [(any GraphSource) async throws -> [D]] = []
 
@@ -92,7 +94,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     // MARK: Gathering
 
-    override var hasUnexpanded: Bool { expanded < arrived.count }
+    override var hasUnexpanded: Bool { expanded < arrived.count || !copies.isEmpty }
     override var hasRequests: Bool { !wanted.isEmpty || !requests.isEmpty }
     override var hasConflict: Bool { differing }
 
@@ -107,6 +109,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         differing = false
         unmade = []
         made = []
+        copies = []
         expanded = 0
         requests = []
     }
@@ -123,6 +126,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
             incoming.append(dto)
         } else if incoming[Int(index)] != nil {
             if !differing, !isSame(Int(index), dto) { differing = true }
+            if mapping.hasNested { copies.append(dto) }
             return index
         } else {
             incoming[Int(index)] = dto
@@ -187,9 +191,12 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func expand() throws {
         let range = expanded..<arrived.count
         expanded = arrived.count
-        for (index, step) in mapping.steps.enumerated() where isFollowed(step) {
+        for (index, step) in mapping.steps.enumerated() where !range.isEmpty && isFollowed(step) {
             try step.gather?(self, range, index, core)
         }
+        let copies = copies
+        self.copies = []
+        if !copies.isEmpty { for step in mapping.steps { try step.offerNested?(copies, core) } }
     }
 
     override func fetch(from source: any GraphSource) async throws {
@@ -274,7 +281,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     override func unmake() {
-        for id in made.reversed() { identity.remove(id) }
+        for id in made.reversed() { identity.undo(id) }
         startLoad()
     }
 
@@ -441,7 +448,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     /// Objects that the walk found are forgotten unless the save succeeds.
     override func endWalk() {
-        for id in found.reversed() { identity.remove(id) }
+        for holding in holdings.values { holding.endWalk() }
+        for id in found.reversed() { identity.undo(id) }
         found = []
     }
 
@@ -468,10 +476,11 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
                 plan.commit.append { [self] in stored(new, model) }
             }
         }
+        let held = holdings.values.map { ($0, $0.pending) }
         plan.commit.append { [self] in
             // Objects added while the save waited are left for the next one.
             added.removeAll { knownSlot(of: $0).flatMap(snapshot) != nil }
-            for holding in holdings.values { holding.commit() }
+            for (holding, pending) in held { holding.commit(pending) }
         }
     }
 
@@ -522,8 +531,13 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         }
     }
 
-    /// The DTO of a model, without a snapshot.
-    @usableFromInline func record(of model: D.Model) throws -> D { try build(model, old: nil) { _, _ in true } }
+    /// The DTO of a model. What the model does not have, or the session has not loaded, is as in the snapshot.
+    @usableFromInline func record(of model: D.Model) throws -> D {
+        guard let slot = knownSlot(of: model), let old = snapshot(slot) else {
+            return try build(model, old: nil) { _, _ in true }
+        }
+        return try build(model, old: old) { [self] step, index in isKnown(step, index, model, slot) }
+    }
 
     private func build(_ model: D.Model, old: D?, isDirty: (Step<D>, Int) throws -> Bool) throws -> D {
         var values: [Any] = []

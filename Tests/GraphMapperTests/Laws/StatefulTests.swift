@@ -1,0 +1,316 @@
+import Foundation
+import GraphMapperStore
+import GraphMapperTesting
+import Testing
+
+/// One thing that an app does. Numbers stand for whichever object is there.
+private enum Command {
+    case value(Int, String)
+    case single(Int, Int?)
+    case many(Int, [Int])
+    case add
+    case delete(Int)
+    case save
+    case refresh
+    /// Another writer changes a value, and the session reads it.
+    case theirs(Int, String)
+    /// Another writer replaces the list, and the session reads it.
+    case theirList(Int, [Int])
+    case reload(Int)
+    case restart
+
+    static var any: Gen<Command> {
+        let place = Gen<Int>.int(in: 0...11)
+        let text = Gen<Int>.int(in: 0...5).map { "text \($0)" }
+        let list = Gen<[Int]>.array(of: place, count: 0...4)
+        return .frequency(
+            (3, place.zip(text).map { .value($0.0, $0.1) }),
+            (3, place.zip(.optional(place)).map { .single($0.0, $0.1) }),
+            (3, place.zip(list).map { .many($0.0, $0.1) }), (2, Gen { _ in .add }), (1, place.map { .delete($0) }),
+            (3, Gen { _ in .save }), (1, Gen { _ in .refresh }), (1, place.zip(text).map { .theirs($0.0, $0.1) }),
+            (1, place.zip(list).map { .theirList($0.0, $0.1) }), (1, place.map { .reload($0) }),
+            (1, Gen { _ in .restart }))
+    }
+}
+
+/// The naive reference: what each object is, as values.
+private struct Reference {
+    struct Row: Equatable, CustomStringConvertible {
+        var value: String
+        var single: Int?
+        var many: [Int]
+        var description: String { "\(value) \(single.map(String.init) ?? "-") \(many)" }
+    }
+
+    var stored: [Int: Row] = [:]
+    /// What the session last read or wrote.
+    var base: [Int: Row] = [:]
+    var live: [Int: Row] = [:]
+
+    func id(_ number: Int) -> Int? {
+        let ids = live.keys.sorted()
+        return ids.isEmpty ? nil : ids[number % ids.count]
+    }
+
+    mutating func save() {
+        stored = live
+        base = live
+    }
+
+    mutating func refresh() {
+        for (id, old) in base {
+            guard let row = stored[id] else { continue }
+            if live[id]?.value == old.value { live[id]?.value = row.value }
+            if live[id]?.single == old.single { live[id]?.single = row.single }
+            if live[id]?.many == old.many { live[id]?.many = row.many }
+            base[id] = row
+        }
+    }
+}
+
+@Suite struct `Sessions against a naive reference` {
+    private final class World {
+        let store: GraphStore
+        var session: GraphSession
+        var nodes: [Int: Node] = [:]
+        var reference = Reference()
+        var next = 0
+
+        init(_ shape: GraphShape) async throws {
+            store = try await openNodes()
+            try await StoredGraph(nodeRecords(shape)).write(to: store)
+            session = GraphSession(store, NodeRecord.mapping)
+            for record in nodeRecords(shape) {
+                reference.stored[record.id] = .init(
+                    value: record.value, single: record.single?.id, many: record.many.map(\.id))
+            }
+            next = shape.nodes
+            try await restart()
+        }
+
+        func restart() async throws {
+            session = GraphSession(store, NodeRecord.mapping)
+            nodes = [:]
+            for node in try await session.models(Query(NodeRecord.self)) { nodes[node.id] = node }
+            reference.base = reference.stored
+            reference.live = reference.stored
+        }
+
+        func run(_ command: Command) async throws {
+            switch command {
+            case .value(let number, let text):
+                guard let id = reference.id(number) else { return }
+                nodes[id]?.value = text
+                reference.live[id]?.value = text
+            case .single(let number, let target):
+                guard let id = reference.id(number) else { return }
+                let target = target.flatMap(reference.id)
+                nodes[id]?.single = target.flatMap { nodes[$0] }
+                reference.live[id]?.single = target
+            case .many(let number, let targets):
+                guard let id = reference.id(number) else { return }
+                let targets = targets.compactMap(reference.id)
+                nodes[id]?.many = targets.compactMap { nodes[$0] }
+                reference.live[id]?.many = targets
+            case .add:
+                let node = Node(id: next)
+                next += 1
+                nodes[node.id] = node
+                try session.add(node)
+                reference.live[node.id] = .init(value: "", single: nil, many: [])
+            case .delete(let number):
+                guard let id = reference.id(number), let node = nodes[id] else { return }
+                try session.delete(node)
+                nodes[id] = nil
+                reference.live[id] = nil
+                for (other, row) in reference.live {
+                    if row.single == id {
+                        nodes[other]?.single = nil
+                        reference.live[other]?.single = nil
+                    }
+                    guard row.many.contains(id) else { continue }
+                    nodes[other]?.many.removeAll { $0 === node }
+                    reference.live[other]?.many.removeAll { $0 == id }
+                }
+                // What is deleted but not saved makes a refresh another question.
+                try await save()
+            case .save: try await save()
+            case .refresh:
+                try await session.refresh()
+                reference.refresh()
+            case .theirs(let number, let text):
+                guard let id = reference.id(number), var row = reference.stored[id] else { return }
+                row.value = text
+                try await theirs(id, row)
+            case .theirList(let number, let targets):
+                guard let id = reference.id(number), var row = reference.stored[id] else { return }
+                row.many = targets.compactMap(reference.id).filter { reference.stored[$0] != nil }
+                try await theirs(id, row)
+            case .reload(let number):
+                guard let id = reference.id(number), reference.stored[id] != nil else { return }
+                // Reads what it reaches again too; nobody else has written since the session read it.
+                let again = try await session.load(NodeRecord.self) { try await $0.fetch(NodeRecord.self, ids: [id]) }
+                try ensure(again.first === nodes[id], "another instance of \(id)")
+            case .restart:
+                try await save()
+                try await restart()
+            }
+        }
+
+        func theirs(_ id: Int, _ row: Reference.Row) async throws {
+            let record = NodeRecord(
+                id: id, value: row.value, single: row.single.map { Ref($0) }, many: row.many.map { Ref($0) })
+            _ = try await store.write { try await $0.upsert(record) }
+            reference.stored[id] = row
+            try await session.refresh()
+            reference.refresh()
+        }
+
+        func save() async throws {
+            let expected = try session.changes()
+            let written = try await session.save()
+            try ensure(written == expected, "changes() said \(expected), save() wrote \(written)")
+            let isClean = reference.base == reference.live
+            try ensure(written.isEmpty == isClean, "the reference says \(isClean ? "clean" : "dirty"): \(written)")
+            reference.save()
+            let again = try session.changes()
+            try ensure(again.isEmpty, "save, then save: \(again)")
+            var rows: [Int: Reference.Row] = [:]
+            for record in try await store.fetch(Query(NodeRecord.self)) {
+                rows[record.id] = .init(
+                    value: record.value, single: record.single?.id, many: record.many.map(\.id))
+            }
+            try compare(rows, reference.stored, "the store")
+        }
+
+        func ensureSame() throws {
+            let rows = nodes.mapValues {
+                Reference.Row(value: $0.value, single: $0.single?.id, many: $0.many.map(\.id))
+            }
+            try compare(rows, reference.live, "the models")
+            for node in nodes.values {
+                for target in [node.single].compactMap({ $0 }) + node.many {
+                    try ensure(nodes[target.id] === target, "two instances of \(target.id)")
+                }
+            }
+        }
+
+        private func compare(_ found: [Int: Reference.Row], _ expected: [Int: Reference.Row], _ what: String) throws {
+            for id in Set(found.keys).union(expected.keys).sorted() where found[id] != expected[id] {
+                func text(_ row: Reference.Row?) -> String { row?.description ?? "nothing" }
+                throw Violation(
+                    description: "\(what): \(id) is \(text(found[id])), expected \(text(expected[id]))")
+            }
+        }
+    }
+
+    @Test func `any sequence of commands`() async throws {
+        let runs = Gen.anyShape(maxNodes: 6).zip(.array(of: Command.any, count: 0...25))
+        try await check(runs, count: 150) { shape, commands in
+            let world = try await World(shape)
+            try world.ensureSame()
+            for command in commands {
+                try await world.run(command)
+                try world.ensureSame()
+            }
+            try await world.save()
+            try await world.restart()
+            try world.ensureSame()
+        }
+    }
+}
+
+/// Objects held by the other side's foreign key: who holds a branch is its parent.
+@Suite struct `Trees against a naive reference` {
+    @Test func `branches move, come and go`() async throws {
+        let step = Gen<Int>.int(in: 0...9).zip(.int(in: 0...9)).zip(.int(in: 0...9))
+        let runs = Gen.forest(maxNodes: 6).zip(.array(of: step, count: 0...20))
+        try await check(runs, count: 150) { shape, steps in
+            let store = try await openNodes()
+            try await StoredGraph(branchRecords(shape)).write(to: store)
+            let session = GraphSession(store, BranchRecord.mapping)
+            var branches = Dictionary(
+                uniqueKeysWithValues: try await session.models(Query(BranchRecord.self)).map { ($0.id, $0) })
+            var parents: [Int: Int] = [:]
+            for record in branchRecords(shape) { parents[record.id] = record.parent?.id }
+            var next = shape.nodes
+
+            func detach(_ branch: Branch) {
+                if let parent = parents[branch.id].flatMap({ branches[$0] }) {
+                    parent.children.removeAll { $0 === branch }
+                }
+                parents[branch.id] = nil
+            }
+            func reaches(_ id: Int, from start: Int) -> Bool {
+                var now: Int? = start
+                while let here = now {
+                    if here == id { return true }
+                    now = parents[here]
+                }
+                return false
+            }
+            for ((kind, first), second) in steps {
+                let ids = branches.keys.sorted()
+                let one = ids.isEmpty ? nil : branches[ids[first % ids.count]]
+                let two = ids.isEmpty ? nil : branches[ids[second % ids.count]]
+                switch kind {
+                case 0...3:
+                    guard let one, let two, !reaches(one.id, from: two.id) else { continue }
+                    detach(one)
+                    two.children.append(one)
+                    parents[one.id] = two.id
+                    one.parent = two
+                case 4:
+                    guard let one else { continue }
+                    detach(one)
+                    one.parent = nil
+                case 5, 6:
+                    let new = Branch(id: next, value: "new")
+                    next += 1
+                    if let two {
+                        two.children.append(new)
+                        parents[new.id] = two.id
+                    }
+                    // It may be detached before it is saved.
+                    try session.add(new)
+                    branches[new.id] = new
+                case 7:
+                    guard let one else { continue }
+                    for child in one.children {
+                        parents[child.id] = nil
+                        child.parent = nil
+                    }
+                    one.children = []
+                    detach(one)
+                    branches[one.id] = nil
+                    try session.delete(one)
+                    try await session.save()
+                case 8:
+                    try await session.save()
+                    try await session.refresh()
+                default:
+                    // Another writer moves a branch to the top; the session has saved, and reads it.
+                    try await session.save()
+                    guard let one else { continue }
+                    _ = try await store.write { transaction in
+                        try await transaction.upsert(BranchRecord(id: one.id, value: one.value, parent: nil))
+                    }
+                    parents[one.id] = nil
+                    try await session.refresh()
+                }
+            }
+            try await session.save()
+            let again = try session.changes()
+            try ensure(again.isEmpty, "save, then save: \(again)")
+            let rows = try await store.fetch(Query(BranchRecord.self))
+            try ensure(Set(rows.map(\.id)) == Set(branches.keys), "rows \(rows.map(\.id)), not \(branches.keys)")
+            for row in rows {
+                let expected = parents[row.id]
+                try ensure(row.parent?.id == expected, "\(row.id) is in \(row.parent as Any), not \(expected as Any)")
+                let children = Set(branches[row.id]?.children.map(\.id) ?? [])
+                let held = Set(parents.filter { $0.value == row.id }.keys)
+                try ensure(children == held, "\(row.id) has \(children), not \(held)")
+            }
+        }
+    }
+}
