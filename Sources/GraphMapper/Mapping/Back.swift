@@ -74,6 +74,10 @@ where
         }
         step.isClean = { snapshot, object, core in get(snapshot)?.id == (try owner(object, snapshot, core))?.id }
         step.isEmpty = { model($0) == nil }
+        step.drop = { object, core, all in
+            guard let target = model(object) else { return }
+            if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
+        }
         step.link = { table, _, core in
             let targets = try core.table(C.self)
             let isUntouched: (D, D.Model, SessionCore) -> Bool = { old, object, _ in

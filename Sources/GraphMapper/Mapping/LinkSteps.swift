@@ -32,6 +32,10 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { model($0) == nil }
+        step.drop = { object, core, all in
+            guard let target = model(object) else { return }
+            if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
+        }
         step.link = { table, index, core in
             let targets = try core.table(C.self)
             let edges = table.edges[index]
@@ -80,6 +84,12 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { models($0).isEmpty }
+        step.drop = { object, core, all in
+            let old = models(object)
+            guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
+            let new = all ? [] : old.filter { !targets.isDeleted($0) }
+            if new.count < old.count { set(object, new) }
+        }
         step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
         step.visit = { object, _, core in
             let targets = try core.table(C.self)
@@ -138,6 +148,12 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { models($0).isEmpty }
+        step.drop = { object, core, all in
+            let old = models(object)
+            guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
+            let new = all ? [] : old.filter { !targets.isDeleted($0) }
+            if new.count < old.count { set(object, new) }
+        }
         step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
         step.visit = { object, _, core in
             let targets = try core.table(C.self)
@@ -188,6 +204,12 @@ extension Step {
                 set(object, models)
                 holding.fill(slot, models)
             }
+        }
+        step.drop = { object, core, all in
+            let old = get(object)
+            guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
+            let new = all ? [] : old.filter { !targets.isDeleted($0) }
+            if new.count < old.count { set(object, new) }
         }
         step.visit = { object, slot, core in
             let targets = try core.table(C.self)

@@ -25,6 +25,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var visit: ((D.Model, Int, SessionCore) throws -> Void)?
     /// Whether the model's link is nil or empty, which means "unknown" in a link that was never filled.
     @usableFromInline var isEmpty: ((D.Model) -> Bool)?
+    /// Takes from the link all targets, or those that are deleted.
+    @usableFromInline var drop: ((D.Model, SessionCore, Bool) -> Void)?
     /// The nested DTOs, each with its place: for the walk that a conflict costs.
     @usableFromInline var nested: ((D, (any DTO.Type, Any, String) -> Void) -> Void)?
     /// The model's link property, by which a load is told to follow an on-demand link.

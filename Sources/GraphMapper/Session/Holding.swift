@@ -5,7 +5,7 @@
     /// What each loaded owner's link held when it was last filled or saved.
     private var filled: [Int: [ObjectIdentifier]] = [:]
     /// What it holds now, for the owners whose link changed; becomes `filled` when the save succeeds.
-    private var pending: [Int: [ObjectIdentifier]] = [:]
+    private(set) var pending: [Int: [ObjectIdentifier]] = [:]
 
     init() {}
 
@@ -14,10 +14,8 @@
         pending.removeAll(keepingCapacity: true)
     }
 
-    func commit() {
-        filled.merge(pending) { $1 }
-        pending.removeAll()
-    }
+    /// - Parameter saved: what was pending when the save began; another walk may have gone by since.
+    func commit(_ saved: [Int: [ObjectIdentifier]]) { filled.merge(saved) { $1 } }
 
     @usableFromInline func fill(_ owner: Int, _ objects: [AnyObject]) {
         filled[owner] = objects.map(ObjectIdentifier.init)
@@ -25,7 +23,9 @@
 
     @usableFromInline func isChanged(_ owner: Int, _ objects: [AnyObject]) -> Bool {
         guard let known = filled[owner] else { return false }
-        return !known.elementsEqual(objects.lazy.map(ObjectIdentifier.init))
+        if known.elementsEqual(objects.lazy.map(ObjectIdentifier.init)) { return false }
+        // A foreign key keeps no order, and a set has one of its own.
+        return Set(known) != Set(objects.map(ObjectIdentifier.init))
     }
 
     /// Notes what an owner holds now. What an unfilled link of a loaded owner holds is not all that it has.

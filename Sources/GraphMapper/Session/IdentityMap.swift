@@ -36,6 +36,8 @@ import Foundation
     @exclusivity(unchecked) @usableFromInline var models: ContiguousArray<AnyObject?> = []
     /// Slots whose objects are to be deleted with the next save.
     @usableFromInline var deleted: Set<Int> = []
+    /// Deleted objects that were never stored.
+    @usableFromInline var dropped: [ObjectIdentifier: AnyObject] = [:]
 
     init() {}
 
@@ -48,10 +50,20 @@ import Foundation
         return slot
     }
 
-    func remove(_ id: ID) {
+    /// Registers under this slot, if it is free.
+    func register(_ id: ID, _ model: AnyObject, at slot: Int) -> Int {
+        while models.count <= slot { models.append(nil) }
+        guard models[slot] == nil else { return register(id, model) }
+        slots[IDKey(id)] = slot
+        models[slot] = model
+        return slot
+    }
+
+    /// - Parameter isStored: whether anything is kept by the slot, which then is never used again.
+    func remove(_ id: ID, isStored: Bool = false) {
         guard let slot = slots.removeValue(forKey: IDKey(id)) else { return }
         deleted.remove(slot)
-        if slot == models.count - 1 { models.removeLast() } else { models[slot] = nil }
+        if slot == models.count - 1, !isStored { models.removeLast() } else { models[slot] = nil }
     }
 
     func reserve(_ count: Int) {
