@@ -40,7 +40,7 @@ extension Step {
             let targets = try core.table(C.self)
             let edges = table.edges[index]
             try table.forEachToLink(
-                isClean, count: { get($0) == nil ? 0 : 1 },
+                index, isClean, count: { get($0) == nil ? 0 : 1 },
                 body: { dto, object, start in
                     set(object, get(dto) == nil ? nil : try targets.linked(edges[start]))
                 })
@@ -109,7 +109,7 @@ extension Step {
     ) throws where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         let targets = try core.table(C.self)
         let edges = table.edges[index]
-        try table.forEachToLink(isClean, count: count) { dto, object, start in
+        try table.forEachToLink(index, isClean, count: count) { dto, object, start in
             var list: [C.Model] = []
             list.reserveCapacity(count(dto))
             for edge in edges[start..<start + count(dto)] { list.append(try targets.linked(edge)) }

@@ -358,12 +358,12 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         return model
     }
 
-    /// Calls `body` for each DTO of the load whose link the app has not changed.
+    /// Calls `body` for each DTO of the load whose link, that of `step`, the app has not changed since it was filled.
     ///
     /// - Parameter count: how many edges the DTO has; `body` gets where they start.
     @inlinable @inline(__always)
     func forEachToLink(
-        _ isClean: (D, D.Model, SessionCore) throws -> Bool, count: (D) -> Int,
+        _ step: Int, _ isClean: (D, D.Model, SessionCore) throws -> Bool, count: (D) -> Int,
         body: (D, D.Model, Int) throws -> Void
     ) throws {
         var start = 0
@@ -371,7 +371,11 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
             let slot = Int(slots[Int(index)])
             guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
             defer { start += count(dto) }
-            if let old = snapshots[slot], try !isClean(old, model, core) { continue }
+            if let old = snapshots[slot], try !isClean(old, model, core),
+                isKnown(mapping.steps[step], step, model, slot)
+            {
+                continue
+            }
             try body(dto, model, start)
         }
     }

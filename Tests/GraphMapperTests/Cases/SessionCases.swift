@@ -285,6 +285,7 @@ import Testing
         let topics = try await session.models(Query(TopicRow.self).sorted(by: \.id))
         teams[0].topics = [topics[0], topics[1]]
         teams[1].topics = []
+        topics[1].team = teams[0]
         box.value = {
             teams[0].topics = [topics[0]]
             _ = try? session.changes()
