@@ -403,7 +403,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
             if identity.models[slot] !== model, slot < filled.count { filled[slot] = .max }
             identity.models[slot] = model
         }
-        if !added.contains(where: { $0 === model }) { added.append(model) }
+        added.append(model)
     }
 
     override func delete(_ model: AnyObject) throws {
