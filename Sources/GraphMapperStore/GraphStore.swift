@@ -135,6 +135,10 @@ public final class GraphStore: Sendable {
             throw StoreError(.misuse, "a transaction of this store is open in this task; use it, or its savepoints")
         }
         await writing.enter()
+        if Task.isCancelled {
+            await writing.leave()
+            throw CancellationError()
+        }
         let held = Held(self, outer: Self.held)
         defer { held.end() }
         do {

@@ -74,6 +74,7 @@ public struct Violation: Error, CustomStringConvertible {
     /// What was expected.
     public let description: String
 
+    /// What is violated, in a sentence.
     public init(description: String) { self.description = description }
 }
 

@@ -82,13 +82,17 @@ extension Step {
             get(snapshot.pointee)?.id == (try owner(object, snapshot.pointee, core))?.id
         }
         step.isEmpty = { model($0) == nil }
-        step.link = { table, _, core in
+        step.drop = { object, core, all in
+            guard let target = model(object) else { return }
+            if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
+        }
+        step.link = { table, index, core in
             let targets = try core.table(C.self)
             let isUntouched: (UnsafePointer<D>, D.Model, SessionCore) -> Bool = { old, object, _ in
                 model(object).map { targets.mapping.idOf($0) == get(old.pointee)?.id } ?? true
             }
             try table.forEachToLink(
-                isUntouched, count: { _ in 0 },
+                index, isUntouched, count: { _ in 0 },
                 body: { dto, object, _ in set(object, try get(dto).map { try targets.required($0.id) }) })
         }
         step.answer = { object, snapshot, core in try answer(owner(object, snapshot, core)) }

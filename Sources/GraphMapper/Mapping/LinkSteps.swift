@@ -32,11 +32,15 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { model($0) == nil }
+        step.drop = { object, core, all in
+            guard let target = model(object) else { return }
+            if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
+        }
         step.link = { table, index, core in
             let targets = try core.table(C.self)
             let edges = table.edges[index]
             try table.forEachToLink(
-                isClean, count: { get($0) == nil ? 0 : 1 },
+                index, isClean, count: { get($0) == nil ? 0 : 1 },
                 body: { dto, object, start in
                     set(object, get(dto) == nil ? nil : try targets.linked(edges[start]))
                 })
@@ -80,6 +84,12 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { models($0).isEmpty }
+        step.drop = { object, core, all in
+            let old = models(object)
+            guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
+            let new = all ? [] : old.filter { !targets.isDeleted($0) }
+            if new.count < old.count { set(object, new) }
+        }
         step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
         step.visit = { object, _, core in
             let targets = try core.table(C.self)
@@ -100,7 +110,7 @@ extension Step {
     ) throws where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         let targets = try core.table(C.self)
         let edges = table.edges[index]
-        try table.forEachToLink(isClean, count: count) { dto, object, start in
+        try table.forEachToLink(index, isClean, count: count) { dto, object, start in
             var list: [C.Model] = []
             list.reserveCapacity(count(dto))
             for edge in edges[start..<start + count(dto)] { list.append(try targets.linked(edge)) }
@@ -139,6 +149,12 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { models($0).isEmpty }
+        step.drop = { object, core, all in
+            let old = models(object)
+            guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
+            let new = all ? [] : old.filter { !targets.isDeleted($0) }
+            if new.count < old.count { set(object, new) }
+        }
         step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
         step.visit = { object, _, core in
             let targets = try core.table(C.self)
@@ -193,6 +209,12 @@ extension Step {
                 set(object, models)
                 holding.fill(slot, models)
             }
+        }
+        step.drop = { object, core, all in
+            let old = get(object)
+            guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
+            let new = all ? [] : old.filter { !targets.isDeleted($0) }
+            if new.count < old.count { set(object, new) }
         }
         step.visit = { object, slot, core in
             let targets = try core.table(C.self)

@@ -30,6 +30,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var isEmpty: ((D.Model) -> Bool)?
     /// Offers the nested DTOs of copies of what the load has already.
     @usableFromInline var offerNested: (([D], SessionCore) throws -> Void)?
+    /// Takes from the link all targets, or those that are deleted.
+    @usableFromInline var drop: ((D.Model, SessionCore, Bool) -> Void)?
     /// The nested DTOs, each with its place: for the walk that a conflict costs.
     @usableFromInline var nested: ((D, (any DTO.Type, Any, String) -> Void) -> Void)?
     /// The model's link property, by which a load is told to follow an on-demand link.

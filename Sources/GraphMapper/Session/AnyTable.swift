@@ -16,6 +16,11 @@ public class AnyTable {
     func checkGathered() throws {}
     func makeModels() throws -> Bool { false }
     func unmake() {}
+    var name: String { "" }
+    /// What the initializer of the object with this id waits for.
+    func need(of id: String) -> NotYet? { nil }
+    func dropDeleted() {}
+    func forgetDropped() {}
     func needsCycle() -> GraphError { GraphError(.cycle, "") }
     func readFields() throws {}
     func linkModels() throws {}

@@ -33,6 +33,7 @@ public struct ChangeSet: Sendable, Hashable {
         /// The row's key.
         public var key: [StoredValue]
 
+        /// A row to insert; `columns` and `values` run in step.
         public init(table: String, columns: [String], values: [StoredValue], key: [StoredValue]) {
             self.table = table
             self.columns = columns
@@ -56,6 +57,7 @@ public struct ChangeSet: Sendable, Hashable {
         /// Their values as last read, in the order of the columns.
         public var expected: [StoredValue]
 
+        /// Columns to set; `columns`, `values` and `expected` run in step.
         public init(
             table: String, keyColumns: [String], key: [StoredValue], columns: [String], values: [StoredValue],
             expected: [StoredValue]
@@ -82,6 +84,7 @@ public struct ChangeSet: Sendable, Hashable {
         /// The targets' keys as they are to be.
         public var targets: [StoredValue]
 
+        /// The links of one property, as they were and as they are to be.
         public init(
             table: String, property: String, key: [StoredValue], base: [StoredValue], targets: [StoredValue]
         ) {
@@ -102,6 +105,7 @@ public struct ChangeSet: Sendable, Hashable {
         /// The row's key.
         public var key: [StoredValue]
 
+        /// A row to delete.
         public init(table: String, keyColumns: [String], key: [StoredValue]) {
             self.table = table
             self.keyColumns = keyColumns

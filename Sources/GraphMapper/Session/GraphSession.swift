@@ -118,11 +118,14 @@ public final class GraphSession {
     /// Makes `model` part of the next save. Only needed for objects that no loaded object links to.
     public func add(_ model: AnyObject) throws { try core.anyTable(for: model).add(model) }
 
-    /// Deletes the object with the next save. Links to it are written as if they were empty.
+    /// Deletes the object with the next save. Links to it are written as if they were empty, and are once it is saved.
     public func delete(_ model: AnyObject) throws { try core.anyTable(for: model).delete(model) }
 
-    /// Forgets the model, with any edits.
-    public func evict(_ model: AnyObject) throws { try core.anyTable(for: model).evict(model) }
+    /// Forgets the model, with any edits. An error while a load or save is under way.
+    public func evict(_ model: AnyObject) throws {
+        try notBusy()
+        try core.anyTable(for: model).evict(model)
+    }
 
     /// What a save would do now. Touches neither the models nor the backing. Complexity: O(objects held).
     public func changes() throws -> ChangeSet {
@@ -147,7 +150,7 @@ public final class GraphSession {
                 for change in changes.changes { try await sink.apply(change) }
             }
         }
-        for step in plan.commit { step() }
+        core.commit(plan)
         return changes
     }
 

@@ -22,6 +22,7 @@
         isWalked = false
     }
 
+    /// - Parameter saved: what was pending when the save began; another walk may have gone by since.
     func commit(_ saved: [Int: [ObjectIdentifier]]) { filled.merge(saved) { $1 } }
 
     @usableFromInline func fill(_ owner: Int, _ objects: [AnyObject]) {
@@ -30,7 +31,9 @@
 
     @usableFromInline func isChanged(_ owner: Int, _ objects: [AnyObject]) -> Bool {
         guard let known = filled[owner] else { return false }
-        return !known.elementsEqual(objects.lazy.map(ObjectIdentifier.init))
+        if known.elementsEqual(objects.lazy.map(ObjectIdentifier.init)) { return false }
+        // A foreign key keeps no order, and a set has one of its own.
+        return Set(known) != Set(objects.map(ObjectIdentifier.init))
     }
 
     /// Notes what an owner holds now. What an unfilled link of a loaded owner holds is not all that it has.

@@ -36,6 +36,8 @@ import Foundation
     @exclusivity(unchecked) @usableFromInline var models: ContiguousArray<AnyObject?> = []
     /// Slots whose objects are to be deleted with the next save.
     @usableFromInline var deleted: Set<Int> = []
+    /// Deleted objects that were never stored.
+    @usableFromInline var dropped: [ObjectIdentifier: AnyObject] = [:]
 
     init() {}
 
@@ -48,18 +50,20 @@ import Foundation
         return slot
     }
 
-    /// Forgets an object. Its slot is not used again, as what is kept by slot would pass to another object.
-    func remove(_ id: ID) {
-        guard let slot = slots.removeValue(forKey: IDKey(id)) else { return }
-        deleted.remove(slot)
-        models[slot] = nil
+    /// Registers under this slot, if it is free.
+    func register(_ id: ID, _ model: AnyObject, at slot: Int) -> Int {
+        while models.count <= slot { models.append(nil) }
+        guard models[slot] == nil else { return register(id, model) }
+        slots[IDKey(id)] = slot
+        models[slot] = model
+        return slot
     }
 
-    /// Takes back the last registration, so that the next object gets the slot.
-    func undo(_ id: ID) {
-        guard slots[IDKey(id)] == models.count - 1 else { return remove(id) }
-        remove(id)
-        models.removeLast()
+    /// - Parameter isStored: whether anything is kept by the slot, which then is never used again.
+    func remove(_ id: ID, isStored: Bool = false) {
+        guard let slot = slots.removeValue(forKey: IDKey(id)) else { return }
+        deleted.remove(slot)
+        if slot == models.count - 1, !isStored { models.removeLast() } else { models[slot] = nil }
     }
 
     func reserve(_ count: Int) {

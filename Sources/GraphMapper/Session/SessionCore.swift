@@ -83,6 +83,15 @@ public final class SessionCore {
 
     // MARK: Writing back
 
+    /// Makes the session agree with what was stored.
+    func commit(_ plan: WritePlan) {
+        for step in plan.commit { step() }
+        guard plan.isDeleting else { return }
+        for table in order { table.dropDeleted() }
+        for step in plan.forget { step() }
+        for table in order { table.forgetDropped() }
+    }
+
     /// Walks everything that the session knows, and what it reaches; answers the changes with what to do once
     /// they are stored.
     func plan() throws -> WritePlan {
@@ -106,6 +115,9 @@ struct WritePlan {
     var relinks: [ChangeSet.Change] = []
     var deletes: [Int: [ChangeSet.Change]] = [:]
     var commit: [() -> Void] = []
+    /// What it forgets then, after all links to it are gone.
+    var forget: [() -> Void] = []
+    var isDeleting = false
 
     /// Parents before children for inserts, children before parents for deletes.
     func changeSet(ranks: [Int]) -> ChangeSet {

@@ -76,6 +76,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     @inlinable func isDeleted(_ model: D.Model) -> Bool {
         !identity.deleted.isEmpty && isDeleted(id: mapping.idOf(model))
+            || !identity.dropped.isEmpty && identity.dropped[ObjectIdentifier(model)] != nil
     }
 
     @inlinable func isDeleted(id: D.ID) -> Bool {
@@ -281,14 +282,38 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     override func unmake() {
-        for id in made.reversed() { identity.undo(id) }
+        for id in made.reversed() { identity.remove(id) }
         startLoad()
     }
 
     override func needsCycle() -> GraphError {
-        let id = unmade.first.map { "\(ids[Int($0)])" }
+        guard let first = unmade.first else { return GraphError(.cycle, "", type: D.schema.name) }
+        let id = "\(ids[Int(first)])"
+        var path = ["\(D.schema.name)(\(id))"]
+        var next = need(of: id)
+        while let need = next, let table = core.tables[ObjectIdentifier(need.type)] {
+            let place = "\(table.name)(\(need.id))"
+            let isSeen = path.contains(place)
+            path.append(place)
+            if isSeen { break }
+            next = table.need(of: need.id)
+        }
         return GraphError(
-            .cycle, "its initializer needs an object that is missing or needs this one", type: D.schema.name, id: id)
+            .cycle,
+            "its initializer needs an object that is missing or needs this one: "
+                + path.joined(separator: " needs "), type: D.schema.name, id: id)
+    }
+
+    override var name: String { D.schema.name }
+
+    override func need(of id: String) -> NotYet? {
+        guard let index = unmade.first(where: { "\(ids[Int($0)])" == id }), let dto = incoming[Int(index)] else {
+            return nil
+        }
+        do {
+            _ = try mapping.make(dto, core)
+            return nil
+        } catch { return error as? NotYet }
     }
 
     override func readFields() throws {
@@ -314,12 +339,32 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func linkModels() throws {
         var mask: UInt64 = 0
         for (index, step) in mapping.steps.enumerated() {
+            if step.isOnDemand, !isFollowed(step) { try unfillChanged(step, index) }
             guard let link = step.link, isFollowed(step) else { continue }
             try link(self, index, core)
             mask |= 1 << UInt64(index & 63)
         }
         guard mask != 0 else { return }
         mapping.passes.mark(self, mask)
+    }
+
+    /// A link that another writer has changed and this load does not follow is unknown again, unless the app has
+    /// changed it too.
+    private func unfillChanged(_ step: Step<D>, _ index: Int) throws {
+        guard let isSame = step.isSame, let drop = step.drop else { return }
+        let bit: UInt64 = 1 << UInt64(index & 63)
+        for place in arrived {
+            let slot = Int(slots[Int(place)])
+            guard filled[slot] & bit != 0, incoming[Int(place)] != nil, snapshots[slot] != nil,
+                let model = model(at: slot)
+            else { continue }
+            let isKept = withPointer(to: slot, of: snapshots) { old in
+                withPointer(to: Int(place), of: incoming) { isSame(old, $0) }
+            }
+            guard !isKept, try isClean(step.isClean, slot, model) else { continue }
+            drop(model, core, true)
+            filled[slot] &= ~bit
+        }
     }
 
     @inlinable func markFilled(_ mask: UInt64) {
@@ -341,12 +386,12 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         return model
     }
 
-    /// Calls `body` for each DTO of the load whose link the app has not changed.
+    /// Calls `body` for each DTO of the load whose link, that of `step`, the app has not changed since it was filled.
     ///
     /// - Parameter count: how many edges the DTO has; `body` gets where they start.
     @inlinable @inline(__always)
     func forEachToLink(
-        _ isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, count: (D) -> Int,
+        _ step: Int, _ isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, count: (D) -> Int,
         body: (D, D.Model, Int) throws -> Void
     ) throws {
         var start = 0
@@ -354,7 +399,11 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
             let slot = Int(slots[Int(index)])
             guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
             defer { start += count(dto) }
-            if snapshots[slot] != nil, try !self.isClean(isClean, slot, model) { continue }
+            if snapshots[slot] != nil, try !self.isClean(isClean, slot, model),
+                isKnown(mapping.steps[step], step, model, slot)
+            {
+                continue
+            }
             try body(dto, model, start)
         }
     }
@@ -382,15 +431,25 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     override func add(_ model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
-        if let other = self.model(mapping.idOf(model)), other !== model { throw twoInstances(model) }
+        identity.dropped[ObjectIdentifier(model)] = nil
+        if let slot = identity.slot(mapping.idOf(model)) {
+            // One that was deleted and is added again, or a new one in its place, takes over what is stored.
+            let isReplaced = identity.deleted.remove(slot) != nil
+            guard isReplaced || identity.models[slot] === model else { throw twoInstances(model) }
+            if identity.models[slot] !== model, slot < filled.count { filled[slot] = .max }
+            identity.models[slot] = model
+        }
         added.append(model)
     }
 
     override func delete(_ model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
         added.removeAll { $0 === model }
-        guard let slot = identity.slot(mapping.idOf(model)) else { return }
-        identity.deleted.insert(slot)
+        if let slot = knownSlot(of: model) {
+            identity.deleted.insert(slot)
+        } else {
+            identity.dropped[ObjectIdentifier(model)] = model
+        }
     }
 
     @usableFromInline func twoInstances(_ model: D.Model) -> GraphError {
@@ -413,6 +472,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     /// The slot of a model, which becomes a new object if the session does not know it.
     @inlinable @discardableResult func slot(of model: D.Model) throws -> Int {
+        if !identity.dropped.isEmpty, identity.dropped[ObjectIdentifier(model)] != nil { return -1 }
         let id = mapping.idOf(model)
         if let slot = identity.slot(id) {
             if identity.models[slot] === model { return slot }
@@ -449,7 +509,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     /// Objects that the walk found are forgotten unless the save succeeds.
     override func endWalk() {
         for holding in holdings.values { holding.endWalk() }
-        for id in found.reversed() { identity.undo(id) }
+        for id in found.reversed() { identity.remove(id) }
         found = []
     }
 
@@ -461,21 +521,35 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
             if identity.deleted.contains(slot) {
                 if let old { plan.deletes[rank, default: []].append(D.schema.deletion(of: old)) }
                 let id = mapping.idOf(model)
-                plan.commit.append { [self] in forget(id) }
+                plan.isDeleting = true
+                plan.forget.append { [self] in forget(id) }
             } else if let old {
                 let new = try rebuilt(old, model, slot)
+                guard new.id == old.id else {
+                    throw GraphError(
+                        .misuse, "its id became \(new.id); ids do not change, so delete it and add another",
+                        type: D.schema.name, id: "\(old.id)")
+                }
                 let change = D.schema.update(from: old, to: new)
                 if let row = change.row { plan.updates.append(row) }
                 plan.relinks += change.links
-                plan.commit.append { [self] in snapshots[slot] = new }
+                let written = mapping.steps.indices.reduce(UInt64(0)) { mask, index in
+                    let isFilled = mapping.steps[index].isEmpty.map { !$0(model) } ?? false
+                    return isFilled ? mask | 1 << UInt64(index & 63) : mask
+                }
+                plan.commit.append { [self] in
+                    snapshots[slot] = new
+                    filled[slot] |= written
+                }
             } else {
                 let new = try record(of: model)
                 let change = D.schema.insertion(of: new)
                 plan.inserts[rank, default: []].append(change.row)
                 plan.relinks += change.links
-                plan.commit.append { [self] in stored(new, model) }
+                plan.commit.append { [self] in stored(new, model, slot) }
             }
         }
+        if !identity.dropped.isEmpty { plan.isDeleting = true }
         let held = holdings.values.map { ($0, $0.pending) }
         plan.commit.append { [self] in
             // Objects added while the save waited are left for the next one.
@@ -507,12 +581,24 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     private func forget(_ id: D.ID) {
-        if let slot = identity.slot(id) { snapshots[slot] = nil }
-        identity.remove(id)
+        if let slot = identity.slot(id), slot < snapshots.count { snapshots[slot] = nil }
+        identity.remove(id, isStored: true)
     }
 
-    private func stored(_ dto: D, _ model: D.Model) {
-        let slot = identity.slot(dto.id) ?? identity.register(dto.id, model)
+    /// Takes from every link what the save has deleted.
+    override func dropDeleted() {
+        for slot in identity.models.indices {
+            guard let model = model(at: slot), snapshot(slot) != nil else { continue }
+            for step in mapping.steps { step.drop?(model, core, false) }
+        }
+    }
+
+    override func forgetDropped() { identity.dropped = [:] }
+
+    private func stored(_ dto: D, _ model: D.Model, _ walked: Int) {
+        let slot = identity.slot(dto.id) ?? identity.register(dto.id, model, at: walked)
+        // Deleted while the save waited: that is for the next one.
+        if identity.dropped.removeValue(forKey: ObjectIdentifier(model)) != nil { identity.deleted.insert(slot) }
         grow(to: slot + 1)
         snapshots[slot] = dto
         filled[slot] = .max
@@ -565,7 +651,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     override func evict(_ model: AnyObject) {
         guard let model = model as? D.Model else { return }
-        forget(mapping.idOf(model))
+        added.removeAll { $0 === model }
+        if knownSlot(of: model) != nil { forget(mapping.idOf(model)) }
     }
 
     // MARK: For the conflict certificate

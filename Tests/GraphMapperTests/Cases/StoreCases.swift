@@ -1,0 +1,113 @@
+import Foundation
+import GraphMapperStore
+import Testing
+
+@Suite struct `Stores in trouble` {
+    @Test func `a full disk: nothing is written, and the save is tried again`() async throws {
+        var options = GraphStore.Options()
+        options.prepare = { try $0.execute("PRAGMA max_page_count = 60") }
+        let store = try await openTown(.file(temporaryFile()), options: options)
+        let session = townSession(store)
+        for id in 0..<500 { try session.add(Person(id: id, name: String(repeating: "x", count: 2000))) }
+        let error = await #expect(throws: StoreError.self) { try await session.save() }
+        #expect(error?.kind == .full)
+        #expect(try await store.count(Query(PersonRow.self)) == 0)
+        try await store.write { try await $0.execute("PRAGMA max_page_count = 100000") }
+        #expect(try await session.save().changes.count == 500)
+        #expect(try await session.save().isEmpty)
+    }
+
+    @Test func `a read-only store reads, and refuses saves`() async throws {
+        let file = temporaryFile()
+        let writable = try await openTown(.file(file))
+        try await writable.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
+        var options = GraphStore.Options()
+        options.isReadOnly = true
+        let store = try await openTown(.file(file), options: options)
+        let session = townSession(store)
+        _ = try #require(try await session.find(TeamRow.self, 1))
+        try session.add(Team(id: 2))
+        let error = await #expect(throws: StoreError.self) { try await session.save() }
+        #expect(error?.kind == .readOnly)
+        #expect(try session.changes().changes.count == 1)
+        withExtendedLifetime(writable) {}
+    }
+
+    @Test func `another process that holds the write lock`() async throws {
+        let file = temporaryFile()
+        var options = GraphStore.Options()
+        options.busyTimeout = 0.1
+        let store = try await openTown(.file(file), options: options)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "python3", "-c",
+            "import sqlite3,sys; c=sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN IMMEDIATE');"
+                + "print('held', flush=True); sys.stdin.read(); c.execute('COMMIT')", file,
+        ]
+        let output = Pipe()
+        let input = Pipe()
+        process.standardOutput = output
+        process.standardInput = input
+        try process.run()
+        guard output.fileHandleForReading.availableData == Data("held\n".utf8) else { return }
+        let session = townSession(store)
+        try session.add(Team(id: 1))
+        let error = await #expect(throws: StoreError.self) { try await session.save() }
+        #expect(error?.kind == .busy)
+        #expect(try await store.count(Query(TeamRow.self)) == 0)
+        try input.fileHandleForWriting.close()
+        process.waitUntilExit()
+        try await session.save()
+        #expect(try await store.count(Query(TeamRow.self)) == 1)
+    }
+
+    @Test func `300 000 ids in one load`() async throws {
+        let store = try await openTown()
+        let count = 300_000
+        try await store.write { tx in
+            try await tx.insert(
+                contentsOf: (0..<count).map { PersonRow(id: $0, name: "", boss: nil, friend: nil, secret: 0) })
+        }
+        let session = GraphSession(store, [PersonRow.mapping, MedalRow.mapping])
+        let people = try await session.load(PersonRow.self) {
+            try await $0.fetch(PersonRow.self, ids: Array((0..<count).reversed()))
+        }
+        #expect(people.count == count && Set(people.map(ObjectIdentifier.init)).count == count)
+        #expect(try session.changes().isEmpty)
+    }
+
+    @Test(arguments: ["a\0b", "\0", "", "e\u{301}"])
+    func `texts are stored to the byte`(_ text: String) async throws {
+        let store = try await openTown()
+        let session = townSession(store)
+        let ann = Person(id: 1, name: text)
+        try session.add(ann)
+        try await session.save()
+        let found = try #require(
+            try await townSession(store).models(Query(PersonRow.self).where { $0.name == text }).first)
+        #expect(Array(found.name.utf8) == Array(text.utf8))
+        ann.name = text + "\0c"
+        #expect(try await session.save().changes.count == 1)
+        ann.name = text
+        #expect(try await session.save().changes.count == 1)
+        #expect(try await store.find(PersonRow.self, 1).map { Array($0.name.utf8) } == Array(text.utf8))
+    }
+
+    @Test func `a cancelled waiter never runs, and its task may be kept`() async throws {
+        let store = try await openTown()
+        var tasks: [Task<Void, any Error>] = []
+        try await store.write { tx in
+            for id in 0..<20 {
+                // Detached: not inside this transaction.
+                tasks.append(
+                    Task.detached { try await store.write { try await $0.insert(TeamRow(id: id, leader: nil)) } })
+            }
+            try await Task.sleep(for: .milliseconds(20))
+            for task in tasks { task.cancel() }
+        }
+        for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+        #expect(try await store.count(Query(TeamRow.self)) == 0)
+        try await store.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
+    }
+}
