@@ -1,3 +1,5 @@
+import Foundation
+
 /// A session's table of one DTO type: the mapping, the snapshots by slot, and what the load under way has gathered.
 public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline let mapping: Mapping<D>
@@ -169,7 +171,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     @inlinable @inline(__always) func isSame(_ index: Int, _ copy: D) -> Bool {
         withPointer(to: index, of: incoming) { known in
-            withUnsafePointer(to: copy) { mapping.isSame(known, $0) }
+            withUnsafePointer(to: copy) { copy in
+                // Most copies share the storage of their strings and arrays, and then all bytes are the same.
+                memcmp(known, copy, MemoryLayout<D>.size) == 0 || mapping.isSame(known, copy)
+            }
         }
     }
 
