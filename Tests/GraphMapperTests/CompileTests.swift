@@ -2,13 +2,11 @@ import Testing
 
 /// Compiles snippets against the built modules: what must compile does, and what must not says why.
 @Suite struct `What the compiler says` {
-    @Test(arguments: [
-        "README.md", "docs/architecture.md", "docs/mapping.md", "docs/cycles.md", "docs/write-back.md",
-    ])
+    @Test(arguments: try Compiler.guides())
     func `the samples of the documentation compile as printed`(path: String) throws {
         let blocks = try Compiler.blocks(path)
         if path == "README.md" { #expect(!blocks.isEmpty) }
-        for block in blocks { #expect(try Compiler.compile(block) == "") }
+        for block in blocks { #expect(try Compiler.compile(block) == "", "\(block)") }
     }
 
     @Test func `the samples of mappings compile also where the main actor is the default`() throws {

@@ -43,6 +43,12 @@ enum Compiler {
         return try String(contentsOf: output, encoding: .utf8)
     }
 
+    /// The README and every guide in `docs`, as paths from the root.
+    static func guides() throws -> [String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("docs").path)
+        return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
+    }
+
     /// The Swift blocks of a Markdown file.
     static func blocks(_ path: String) throws -> [String] {
         let text = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
