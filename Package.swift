@@ -28,7 +28,8 @@ let package = Package(
             name: "Benchmarks", dependencies: ["GraphMapperStore", "CSQLite"], path: "Benchmarks",
             swiftSettings: settings),
         .testTarget(
-            name: "GraphMapperTests", dependencies: ["GraphMapperStore", "GraphMapperTesting", "ShopModels"],
+            name: "GraphMapperTests",
+            dependencies: ["GraphMapperStore", "GraphMapperTesting", "ShopModels", "ShoppingCart"],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultIsolationTests", dependencies: ["GraphMapperStore"],

@@ -15,6 +15,8 @@ struct Measurement: Codable {
 final class Harness {
     var filter: String?
     var rounds = 7
+    /// An earlier run's measurements: each line says how its ratio changed since.
+    var earlier: [Measurement] = []
     private(set) var measurements: [Measurement] = []
 
     init(filter: String?) { self.filter = filter }
@@ -49,7 +51,13 @@ final class Harness {
         print(
             name.padding(toLength: 24, withPad: " ", startingAt: 0)
                 + String(format: "%10.0f %10.0f   %5.2f  ", line.ours, line.baseline, line.ratio)
-                + "(\(spread))  n = \(n)  \(goal)")
+                + "(\(spread))  n = \(n)  \(goal)\(change(line))")
+    }
+
+    private func change(_ line: Measurement) -> String {
+        guard !earlier.isEmpty else { return "" }
+        guard let old = earlier.first(where: { $0.name == line.name }) else { return "  (new)" }
+        return String(format: "  was %.2f: %+.1f %%", old.ratio, (line.ratio / old.ratio - 1) * 100)
     }
 
     private func time(_ body: () async throws -> Int) async throws -> (nanoseconds: Double, result: Int) {

@@ -1,7 +1,7 @@
 import Foundation
 import GraphMapperStore
 
-// `Benchmarks [--filter NAME] [--rounds N] [--output FILE]`
+// `Benchmarks [--filter NAME] [--rounds N] [--output FILE] [--compare OLD.json]`
 func option(_ name: String) -> String? {
     CommandLine.arguments.firstIndex(of: name).flatMap { index in
         index + 1 < CommandLine.arguments.count ? CommandLine.arguments[index + 1] : nil
@@ -10,10 +10,15 @@ func option(_ name: String) -> String? {
 
 let harness = Harness(filter: option("--filter"))
 if let rounds = option("--rounds").flatMap(Int.init) { harness.rounds = max(1, rounds) }
+if let path = option("--compare") {
+    harness.earlier = try JSONDecoder().decode(
+        [Measurement].self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+}
 let workload = Workload()
 print("name                           ours   baseline   ratio  (spread)")
 
 try await benchmarkMapping(harness, workload)
+try await benchmarkDepth(harness)
 try await benchmarkStore(harness, workload)
 
 let encoder = JSONEncoder()

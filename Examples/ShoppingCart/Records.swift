@@ -2,7 +2,8 @@ import Foundation
 import GraphMapperStore
 import ShopModels
 
-/// The persistence layer: one record a table, and how each becomes a model.
+/// The persistence layer: one record a table, and how each becomes a model. `made` sees each record of which a model is
+/// made: only the scene of the walk asks for it.
 struct UserRecord: StoredRecord {
     typealias Model = User
     let id: UUID
@@ -17,9 +18,11 @@ struct UserRecord: StoredRecord {
             age: row("age", \.age),
             homepage: row("homepage", \.homepage))
     }
-    static var mapping: Mapping<Self> {
+    static var mapping: Mapping<Self> { mapping { _ in } }
+    static func mapping(made: @escaping (Self) -> Void) -> Mapping<Self> {
         Mapping { record in
-            User(id: record.id, name: record.name)
+            made(record)
+            return User(id: record.id, name: record.name)
         } properties: {
             Field(\.id, \.id)
             Field(\.name, \.name)
@@ -39,9 +42,11 @@ struct CartRecord: StoredRecord {
     static let schema = Schema<Self>("cart") { row in
         try Self(id: row("id", \.id), user: row("user_id", \.user), items: row("items", \.items))
     }
-    static var mapping: Mapping<Self> {
+    static var mapping: Mapping<Self> { mapping { _ in } }
+    static func mapping(made: @escaping (Self) -> Void) -> Mapping<Self> {
         Mapping { record in
-            ShoppingCart(id: record.id)
+            made(record)
+            return ShoppingCart(id: record.id)
         } properties: {
             Field(\.id, \.id)
             Back(\.user, \.owner)
@@ -65,9 +70,11 @@ struct ItemRecord: StoredRecord {
             price: row("price", \.price),
             picture: row("picture", \.picture))
     }
-    static var mapping: Mapping<Self> {
+    static var mapping: Mapping<Self> { mapping { _ in } }
+    static func mapping(made: @escaping (Self) -> Void) -> Mapping<Self> {
         Mapping { record in
-            ShopItem(id: record.id, name: record.name, price: record.price)
+            made(record)
+            return ShopItem(id: record.id, name: record.name, price: record.price)
         } properties: {
             Field(\.id, \.id)
             Field(\.name, \.name)

@@ -53,7 +53,7 @@ public final class GraphStore: Sendable {
         }
         writer = try connect(options.isReadOnly)
         if case .file = location {
-            readers = ReaderPool(limit: options.readers) { try connect(true) }
+            readers = ReaderPool(beside: writer, limit: options.readers) { try connect(true) }
         } else {
             readers = nil
         }
@@ -169,16 +169,21 @@ public final class GraphStore: Sendable {
 
 /// Read connections, made as needed and kept.
 actor ReaderPool {
+    /// Kept so that it closes last: only a connection that may write folds the log into the file and removes it.
+    private let writer: Connection
     private let limit: Int
     private let connect: @Sendable () throws -> Connection
     private var idle: [Connection] = []
     private var open = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    init(limit: Int, connect: @escaping @Sendable () throws -> Connection) {
+    init(beside writer: Connection, limit: Int, connect: @escaping @Sendable () throws -> Connection) {
+        self.writer = writer
         self.limit = max(1, limit)
         self.connect = connect
     }
+
+    deinit { idle.removeAll() }
 
     func take() async throws -> Connection {
         while true {

@@ -2,19 +2,16 @@ import Testing
 
 /// Compiles snippets against the built modules: what must compile does, and what must not says why.
 @Suite struct `What the compiler says` {
-    @Test(arguments: [
-        "README.md", "docs/architecture.md", "docs/mapping.md", "docs/cycles.md", "docs/write-back.md",
-    ])
+    @Test(arguments: try Compiler.guides())
     func `the samples of the documentation compile as printed`(path: String) throws {
-        let blocks = try Compiler.blocks(path)
-        if path == "README.md" { #expect(!blocks.isEmpty) }
-        for block in blocks { #expect(try Compiler.compile(block) == "") }
+        let sample = try Compiler.sample(path)
+        if path == "README.md" { #expect(!sample.isEmpty) }
+        #expect(try Compiler.compile(sample) == "")
     }
 
     @Test func `the samples of mappings compile also where the main actor is the default`() throws {
-        for block in try Compiler.blocks("docs/mapping.md") {
-            #expect(try Compiler.compile(block, flags: ["-default-isolation", "MainActor"]) == "")
-        }
+        let sample = try Compiler.sample("docs/mapping.md")
+        #expect(try Compiler.compile(sample, flags: ["-default-isolation", "MainActor"]) == "")
     }
 
     func record(_ reads: String, _ entries: String = "") -> String {

@@ -43,11 +43,17 @@ enum Compiler {
         return try String(contentsOf: output, encoding: .utf8)
     }
 
-    /// The Swift blocks of a Markdown file.
-    static func blocks(_ path: String) throws -> [String] {
+    /// The README and every guide in `docs`, as paths from the root.
+    static func guides() throws -> [String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("docs").path)
+        return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
+    }
+
+    /// The Swift blocks of a Markdown file, as one source: later blocks build on earlier ones.
+    static func sample(_ path: String) throws -> String {
         let text = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
         return text.components(separatedBy: "```swift\n").dropFirst().compactMap {
             $0.components(separatedBy: "\n```").first
-        }
+        }.joined(separator: "\n")
     }
 }

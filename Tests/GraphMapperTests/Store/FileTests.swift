@@ -17,6 +17,17 @@ import Testing
         #expect(cart?.items.count == 2)
     }
 
+    @Test func `a store that is closed leaves one file`() async throws {
+        let folder = try folder()
+        let path = folder.appendingPathComponent("shop.sqlite").path
+        do {
+            let store = try await openShop(.file(path))
+            _ = try await seed(store, carts: [[0]], items: 1)
+            #expect(try await store.count(Query(ItemRecord.self)) == 1)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["shop.sqlite"])
+    }
+
     @Test func `a file that is no database, and a folder that is not there`() async throws {
         let folder = try folder()
         let file = folder.appendingPathComponent("text.sqlite")
