@@ -48,9 +48,9 @@ import Foundation
     @exclusivity(unchecked) @usableFromInline var slots: [IDKey<ID>: Int] = [:]
     @exclusivity(unchecked) @usableFromInline var models: ContiguousArray<AnyObject?> = []
     /// Slots whose objects are to be deleted with the next save.
-    @usableFromInline var deleted: Set<Int> = []
+    @exclusivity(unchecked) @usableFromInline var deleted: Set<Int> = []
     /// Deleted objects that were never stored.
-    @usableFromInline var dropped: [ObjectIdentifier: AnyObject] = [:]
+    @exclusivity(unchecked) @usableFromInline var dropped: [ObjectIdentifier: AnyObject] = [:]
 
     init() {}
 
