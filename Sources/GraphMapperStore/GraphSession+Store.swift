@@ -6,6 +6,8 @@ extension GraphStore: GraphBacking {
     public func transaction(_ body: (any ChangeSink) async throws -> Void) async throws {
         try await write { transaction in try await body(transaction) }
     }
+
+    public func stores(_ type: any DTO.Type) -> Bool { records.contains(ObjectIdentifier(type)) }
 }
 
 extension GraphSession {

@@ -27,6 +27,7 @@ public final class GraphStore: Sendable {
     let writer: Connection
     private let writing = Turnstile()
     private let readers: ReaderPool?
+    let records: Set<ObjectIdentifier>
     @TaskLocal static var held: Held?
 
     /// Opens or makes the store. Tables that the file lacks are made.
@@ -41,6 +42,7 @@ public final class GraphStore: Sendable {
 
     private init(_ location: Location, _ options: Options, _ records: [any StoredRecord.Type]) async throws {
         try Self.validate(records)
+        self.records = Set(records.map { ObjectIdentifier($0) })
         let path: String
         switch location {
         case .file(let file): path = file

@@ -106,18 +106,24 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         }
     }
 
-    private static func match(_ columns: [String]) -> String {
+    static func match(_ columns: [String]) -> String {
         columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: " AND ")
     }
 
-    private func update(_ row: ChangeSet.Update) throws {
+    /// Whether the row was there as expected; if so, it is updated.
+    func isApplied(_ row: ChangeSet.Update) throws -> Bool {
         let list = row.columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
         let same = row.columns.map { "\(Layout.quoted($0)) IS ?" }.joined(separator: " AND ")
+        try connection.execute(
+            "UPDATE \(Layout.quoted(row.table)) SET \(list) WHERE \(Self.match(row.keyColumns)) AND \(same)",
+            row.values + row.key + row.expected)
+        return connection.changeCount > 0
+    }
+
+    func update(_ row: ChangeSet.Update) throws {
+        guard try !isApplied(row) else { return }
         let name = Layout.quoted(row.table)
         let match = Self.match(row.keyColumns)
-        try connection.execute(
-            "UPDATE \(name) SET \(list) WHERE \(match) AND \(same)", row.values + row.key + row.expected)
-        guard connection.changeCount == 0 else { return }
         let columns = row.columns.map(Layout.quoted).joined(separator: ", ")
         let found = try connection.rows("SELECT \(columns) FROM \(name) WHERE \(match)", row.key).first
         let key = row.key.map(\.description).joined(separator: ", ")

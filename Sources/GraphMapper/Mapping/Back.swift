@@ -16,7 +16,7 @@ where
     ) {
         self.init(
             .back(
-                from(), get: { $0[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0[keyPath: from()] }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { try Step<D>.required($0, from()) }))
     }
 
@@ -28,7 +28,7 @@ where
     ) {
         self.init(
             .back(
-                from(), get: { $0[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0[keyPath: from()] }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
     }
 
@@ -37,38 +37,41 @@ where
     public init(_ from: KeyPath<D, Ref<C>>, _ to: KeyPath<D.Model, C.Model>) {
         self.init(
             .back(
-                from, get: { $0[keyPath: from] }, model: { $0[keyPath: to] }, set: { _, _ in },
-                answer: { try Step<D>.required($0, from) }))
+                from, to, get: { $0[keyPath: from] }, model: { $0[keyPath: to] }, set: { _, _ in },
+                answer: { try Step<D>.required($0, from) }, isFixed: true))
     }
 }
 
 extension Step {
+    /// - Parameter isFixed: whether the model keeps the owner that it was made with, which then is never an edit.
     @inlinable @inline(__always)
     static func back<C: Mappable>(
-        _ from: AnyKeyPath, get: @escaping (D) -> Ref<C>?, model: @escaping (D.Model) -> C.Model?,
-        set: @escaping (D.Model, C.Model?) -> Void, answer: @escaping (Ref<C>?) throws -> Any
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (D) -> Ref<C>?, model: @escaping (D.Model) -> C.Model?,
+        set: @escaping (D.Model, C.Model?) -> Void, answer: @escaping (Ref<C>?) throws -> Any, isFixed: Bool = false
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        /// The owner that the graph gives: who holds the object, else whom it names, else nobody if its stored
-        /// owner is loaded and has let go of it, else what is stored.
-        func owner(_ object: D.Model, _ snapshot: D?, _ core: SessionCore) throws -> Ref<C>? {
+        func owner(_ object: D.Model, _ stored: Ref<C>?, _ core: SessionCore) throws -> Ref<C>? {
             let table = try core.table(D.self)
             let owners = try core.table(C.self)
             let holding = table.holding(from)
-            let stored = snapshot.flatMap(get)
-            if let owner = table.knownSlot(of: object).flatMap(holding.owner(of:)), let holder = owners.model(at: owner)
+            let slot = table.knownSlot(of: object)
+            // Who holds it is whom it names and who is stored: the usual case.
+            if let stored, let slot, let claimed = holding.owner(of: slot), let holder = owners.model(at: claimed),
+                holder === model(object), owners.mapping.idOf(holder) == stored.id
             {
-                return Ref(owners.mapping.idOf(holder))
+                return stored
             }
-            if let named = model(object), !owners.isDeleted(named) {
-                let id = owners.mapping.idOf(named)
-                if id != stored?.id { return Ref(id) }
+            // Nobody holds any, and it names whom it was loaded with.
+            if let stored, let slot, holding.held.isEmpty, let named = model(object), owners.identity.deleted.isEmpty,
+                holding.owner(of: slot) == nil, let known = holding.name(of: slot), owners.model(at: known) === named,
+                owners.mapping.idOf(named) == stored.id
+            {
+                return stored
             }
-            guard let stored else { return nil }
-            let hasLetGo = owners.identity.slot(stored.id).map { holding.hasLetGo($0, of: object) } ?? false
-            return hasLetGo || owners.isDeleted(id: stored.id) ? nil : stored
+            return try decide(object, slot, stored, named: model(object), holding, table, owners, from, isFixed)
         }
         var step = Step<D>()
         step.property = from
+        step.modelPath = to
         step.targets = [C.self]
         step.isSame = { get($0.pointee) == get($1.pointee) }
         step.gather = { table, range, index, core in
@@ -79,7 +82,8 @@ extension Step {
             }
         }
         step.isClean = { snapshot, object, core in
-            get(snapshot.pointee)?.id == (try owner(object, snapshot.pointee, core))?.id
+            let stored = get(snapshot.pointee)
+            return try stored?.id == owner(object, stored, core)?.id
         }
         step.isEmpty = { model($0) == nil }
         step.drop = { object, core, all in
@@ -88,14 +92,117 @@ extension Step {
         }
         step.link = { table, index, core in
             let targets = try core.table(C.self)
-            let isUntouched: (UnsafePointer<D>, D.Model, SessionCore) -> Bool = { old, object, _ in
-                model(object).map { targets.mapping.idOf($0) == get(old.pointee)?.id } ?? true
+            let holding = table.holding(from)
+            let isUntouched = { (slot: Int, object: D.Model) in
+                isFixed || !isEdited(slot, model(object), holding, targets)
             }
-            try table.forEachToLink(
-                index, isUntouched, count: { _ in 0 },
-                body: { dto, object, _ in set(object, try get(dto).map { try targets.required($0.id) }) })
+            for index in table.arrived {
+                let slot = Int(table.slots[Int(index)])
+                guard let object = table.model(at: slot), let dto = table.incoming[Int(index)] else { continue }
+                if table.snapshots[slot] != nil, !isUntouched(slot, object) { continue }
+                guard let ref = get(dto) else {
+                    set(object, nil)
+                    holding.name(slot, owner: -1)
+                    continue
+                }
+                guard let owner = targets.identity.slot(ref.id), let target = targets.model(at: owner) else {
+                    throw targets.dangling(ref.id)
+                }
+                set(object, target)
+                holding.name(slot, owner: owner)
+            }
         }
-        step.answer = { object, snapshot, core in try answer(owner(object, snapshot, core)) }
+        step.restore = { dto, object, core in
+            guard let table = try? core.table(D.self), let owners = try? core.table(C.self),
+                let slot = table.knownSlot(of: object)
+            else { return false }
+            let owner = get(dto).flatMap { owners.identity.slot($0.id) }
+            let target = owner.flatMap { owners.model(at: $0) }
+            set(object, target)
+            table.holding(from).name(slot, owner: target == nil ? -1 : owner ?? -1)
+            return get(dto) == nil || target != nil
+        }
+        step.settle = { dto, object, core in settle(object, get(dto), from, model, set, core) }
+        step.answer = { object, snapshot, core in try answer(owner(object, snapshot.flatMap(get), core)) }
         return step
+    }
+
+    /// Whether the app has set the back-reference since the session did. Nil is an edit if the owner is there: one that
+    /// was released is not.
+    @usableFromInline static func isEdited<C: Mappable>(
+        _ slot: Int, _ named: C.Model?, _ holding: Holding, _ owners: Table<C>
+    ) -> Bool where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        let known = holding.name(of: slot).flatMap { owners.model(at: $0) }
+        return known !== named
+    }
+
+    /// The owner that the graph gives to an object. The side that the app has edited decides; if it has edited neither,
+    /// what is stored stays.
+    @usableFromInline static func decide<C: Mappable>(
+        _ object: D.Model, _ slot: Int?, _ stored: Ref<C>?, named: C.Model?, _ holding: Holding, _ table: Table<D>,
+        _ owners: Table<C>, _ from: AnyKeyPath, _ isFixed: Bool
+    ) throws -> Ref<C>? where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        func id(_ model: C.Model) -> C.ID { owners.mapping.idOf(model) }
+        let kept = stored.flatMap { owners.isDeleted(id: $0.id) ? nil : $0 }
+        let claimed = slot.flatMap(holding.owner(of:))
+        let holder = claimed.flatMap { owners.model(at: $0) }
+        let isNew = slot.flatMap(table.snapshot) == nil
+        let hasMoved =
+            holder.map { id($0) != stored?.id } ?? false && (isNew || !holding.held(claimed ?? -1, object))
+        let isNaming = named.map { !owners.isDeleted($0) } ?? true
+        let isEdited =
+            isNaming && (!isFixed || stored == nil)
+            && (slot.map { Self.isEdited($0, named, holding, owners) } ?? (named != nil))
+        if let holder, hasMoved {
+            if isEdited, !isFixed, let named, named !== holder {
+                let property = D.schema.property(at: from)?.name
+                throw GraphError(
+                    .conflict,
+                    "its back-reference was set to \(C.schema.name)(\(id(named))), but \(C.schema.name)(\(id(holder))) "
+                        + "holds it; change one of them",
+                    type: D.schema.name, id: "\(table.mapping.idOf(object))", property: property)
+            }
+            return Ref(id(holder))
+        }
+        if isEdited {
+            guard let named else { return nil }
+            if id(named) != stored?.id, holding.isWalked, owners.knownSlot(of: named) == nil,
+                !owners.identity.isEvicted(named)
+            {
+                throw GraphError(
+                    .unreachable,
+                    "its owner \(C.schema.name)(\(id(named))) is new, and nothing but this back-reference leads to it; "
+                        + "add it to the session", type: D.schema.name, id: "\(table.mapping.idOf(object))",
+                    property: D.schema.property(at: from)?.name)
+            }
+            return Ref(id(named))
+        }
+        guard let kept, claimed == nil else { return kept }
+        let hasLetGo = owners.identity.slot(kept.id).map { holding.hasLetGo($0, of: object) } ?? false
+        return hasLetGo ? nil : kept
+    }
+
+    /// What sets the back-reference to the owner that is about to be written, unless the app sets another one meanwhile,
+    /// and moves the object between the owners' links if nobody but the back-reference has moved it.
+    @usableFromInline static func settle<C: Mappable>(
+        _ object: D.Model, _ written: Ref<C>?, _ from: AnyKeyPath, _ model: @escaping (D.Model) -> C.Model?,
+        _ set: @escaping (D.Model, C.Model?) -> Void, _ core: SessionCore
+    ) -> () -> Void where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        guard let table = try? core.table(D.self), let owners = try? core.table(C.self) else { return {} }
+        let holding = table.holding(from)
+        let claimed = table.knownSlot(of: object).flatMap(holding.owner(of:))
+        let holder = claimed.flatMap { owners.model(at: $0) }
+        let isByBack = holder.map { owners.mapping.idOf($0) } != written?.id
+        let before = model(object)
+        return {
+            guard let slot = table.knownSlot(of: object) else { return }
+            let owner = written.flatMap { owners.identity.slot($0.id) }
+            let target = owner.flatMap { owners.model(at: $0) }
+            if model(object) === before, target != nil || written == nil { set(object, target) }
+            holding.name(slot, owner: target == nil ? -1 : owner ?? -1)
+            guard isByBack else { return }
+            let old = holder.flatMap(owners.knownSlot)
+            holding.move(object, from: old.map { [$0] } ?? [], to: target == nil ? nil : owner)
+        }
     }
 }

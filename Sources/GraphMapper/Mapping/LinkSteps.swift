@@ -45,6 +45,9 @@ extension Step {
                     set(object, get(dto) == nil ? nil : try targets.linked(edges[start]))
                 })
         }
+        step.restore = { dto, object, core in
+            restore([get(dto)].compactMap { $0?.id }, C.self, core) { set(object, $0.first) }
+        }
         step.visit = { object, _, core in
             if let target = model(object) { try core.table(C.self).slot(of: target) }
         }
@@ -90,6 +93,9 @@ extension Step {
             let new = all ? [] : old.filter { !targets.isDeleted($0) }
             if new.count < old.count { set(object, new) }
         }
+        step.isWhole = true
+        step.restore = { dto, object, core in restore(get(dto).map(\.id), C.self, core) { set(object, $0) } }
+        step.setAside = { object, _, _ in setAside(object, models, set) }
         step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
         step.visit = { object, _, core in
             let targets = try core.table(C.self)
@@ -155,6 +161,9 @@ extension Step {
             let new = all ? [] : old.filter { !targets.isDeleted($0) }
             if new.count < old.count { set(object, new) }
         }
+        step.isWhole = true
+        step.restore = { dto, object, core in restore(get(dto).map(\.id), C.self, core) { set(object, $0) } }
+        step.setAside = { object, _, _ in setAside(object, models, set) }
         step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
         step.visit = { object, _, core in
             let targets = try core.table(C.self)
@@ -222,6 +231,10 @@ extension Step {
             let children = get(object)
             for child in children where !targets.isDeleted(child) {
                 let childSlot = try targets.slot(of: child)
+                guard childSlot >= 0 else {
+                    if holding.held(slot, child) { continue }
+                    throw targets.evicted(child)
+                }
                 if let other = holding.claim(childSlot, owner: slot) {
                     throw try core.table(D.self).twoOwners(
                         other, slot, of: "\(targets.mapping.idOf(child))", C.schema.name)
@@ -229,6 +242,9 @@ extension Step {
             }
             holding.note(slot, children, isNew: try core.table(D.self).snapshot(slot) == nil)
         }
+        step.attach = { core in attach(C.self, foreignKey, get, set, core) }
+        step.restoreHeld = { table, slots, core in restoreHeld(table, slots, foreignKey, key, get, set, core) }
+        step.setAside = { object, _, _ in setAside(object, get, set) }
         return step
     }
 }

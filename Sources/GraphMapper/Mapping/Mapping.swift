@@ -41,7 +41,10 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     }
 
     @usableFromInline
-    init(steps: [Step<D>], passes: Passes<D>, make: @escaping (D, SessionCore) throws -> D.Model) {
+    init(steps unnumbered: [Step<D>], passes: Passes<D>, make: @escaping (D, SessionCore) throws -> D.Model) {
+        var steps = unnumbered
+        let links = steps.indices.filter { steps[$0].link != nil }
+        for (bit, index) in zip(0..<64, links) { steps[index].bit = 1 << UInt64(bit) }
         self.steps = steps
         self.passes = passes
         isSame = steps.compactMap(\.isSame).reduce(Self.alwaysSame, Self.both)
@@ -72,6 +75,9 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         for step in steps {
             guard let property = step.property, D.schema.property(at: property) == nil else { continue }
             mistakes.append("\(name): the mapping has an entry for \(property), which the schema does not read")
+        }
+        if links.count > 64 {
+            mistakes.append("\(name): it has \(links.count) links; a mapping has at most 64, so split the model")
         }
         self.mistakes = D.schema.mistakes + mistakes
     }

@@ -37,5 +37,22 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// The model's link property, by which a load is told to follow an on-demand link.
     @usableFromInline var modelPath: AnyKeyPath?
     @usableFromInline var isOnDemand = false
+
+    // Off the loops: what saves, roll-backs and late loads ask for.
+
+    /// The step's bit in ``Table/filled``; links alone have one.
+    @usableFromInline var bit: UInt64 = 0
+    /// Whether the link is written as a whole, so that what it holds must be all that is stored.
+    @usableFromInline var isWhole = false
+    /// Introduces the step to the other tables of its session.
+    @usableFromInline var attach: ((SessionCore) -> Void)?
+    /// Makes the model's link as in the DTO; false if a target is not in the session.
+    @usableFromInline var restore: ((D, D.Model, SessionCore) -> Bool)?
+    /// The same for links that the other side's foreign key holds, for the models of these slots.
+    @usableFromInline var restoreHeld: ((Table<D>, [Int], SessionCore) -> Void)?
+    /// Takes from a link what the app has put there, and answers what puts it back in addition to what is loaded.
+    @usableFromInline var setAside: ((D.Model, Int, SessionCore) -> () -> Void)?
+    /// What makes a back-reference agree with the DTO that is about to be written, once it is.
+    @usableFromInline var settle: ((D, D.Model, SessionCore) -> () -> Void)?
     @usableFromInline init() {}
 }

@@ -2,6 +2,7 @@
 public class AnyTable {
     init() {}
     var recordType: ObjectIdentifier { ObjectIdentifier(Never.self) }
+    var dtoType: (any DTO.Type)? { nil }
     var columnTargets: [any DTO.Type] { [] }
     var hasUnexpanded: Bool { false }
     var hasRequests: Bool { false }
@@ -32,6 +33,28 @@ public class AnyTable {
     func add(_ model: AnyObject) throws {}
     func delete(_ model: AnyObject) throws {}
     func evict(_ model: AnyObject) {}
+    /// Whether the session's backing keeps the type; what it does not keep is mapped, but never written or read again.
+    var isStored = true
+    var identityMap: AnyObject { self }
+    func hasSnapshot(_ slot: Int) -> Bool { false }
+    func forgetSnapshot(_ slot: Int) {}
+    func attach() {}
+    // Rows that a save finds under the ids of new objects.
+    var hasInsertions: Bool { false }
+    func lookUp(in source: any GraphSource) async throws -> Bool { false }
+    func endLookUp() {}
+    // Rows that another writer has deleted.
+    var hasVanishing: Bool { false }
+    func hideVanished() {}
+    func showVanished() {}
+    // What the app asks about one object.
+    func state(of model: AnyObject) -> GraphSession.ObjectState? { nil }
+    func want(_ model: AnyObject) throws {}
+    func isLoaded(_ model: AnyObject, _ path: AnyKeyPath) throws -> Bool { false }
+    func clear(_ model: AnyObject, _ path: AnyKeyPath) throws {}
+    func requireLink(_ path: AnyKeyPath) throws {}
+    func forgetPending() {}
+    func rollBack() throws {}
     func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {}
     func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? { nil }
 }

@@ -118,6 +118,16 @@ public struct ChangeSet: Sendable, Hashable {
 public protocol ChangeSink {
     /// Applies one change. Changes come in an order that satisfies required foreign keys.
     func apply(_ change: ChangeSet.Change) async throws
+    /// Applies all changes of a save, which may be in another order than theirs where unique values ask for it. Without
+    /// an implementation of one's own, they are applied one by one.
+    func apply(_ changes: ChangeSet) async throws
+}
+
+extension ChangeSink {
+    /// Applies the changes one by one.
+    public func apply(_ changes: ChangeSet) async throws {
+        for change in changes.changes { try await apply(change) }
+    }
 }
 
 extension ChangeSet: CustomStringConvertible {

@@ -4,7 +4,16 @@ public protocol GraphBacking {
     /// Runs `body` with a source whose answers all come from one snapshot.
     func snapshot(_ body: (any GraphSource) async throws -> Void) async throws
     /// Runs `body` in one transaction, which is undone if it throws.
+    /// The sink should be a ``GraphSource`` too, which sees what the transaction has written: then an insert that fails
+    /// because its row is there becomes an update.
     func transaction(_ body: (any ChangeSink) async throws -> Void) async throws
+    /// Whether it keeps DTOs of this type. The session maps others, but neither reads them again nor writes them.
+    func stores(_ type: any DTO.Type) -> Bool
+}
+
+extension GraphBacking {
+    /// Everything, unless the backing says otherwise.
+    public func stores(_ type: any DTO.Type) -> Bool { true }
 }
 
 /// An identity map and a unit of work: one instance for each stored object, and saves of what changed.
@@ -24,6 +33,10 @@ public final class GraphSession {
     public init(_ backing: (any GraphBacking)?, _ mappings: [any AnyMapping]) {
         self.backing = backing
         for mapping in mappings { mapping.register(in: core) }
+        for table in core.order {
+            if let backing, let type = table.dtoType { table.isStored = backing.stores(type) }
+            table.attach()
+        }
         mistakes = mappings.flatMap { [core] in $0.validate(in: core) }
     }
 
@@ -93,21 +106,6 @@ public final class GraphSession {
         return try await load(type) { try await $0.fetch(type, ids: [id]) }.first
     }
 
-    /// Reads everything that the session holds again. Properties that the app has changed keep the app's value.
-    public func refresh() async throws {
-        try validate()
-        await acquire()
-        defer { release() }
-        try await required(backing).snapshot { source in
-            core.startLoad()
-            for table in core.order { table.wantAll() }
-            while try core.expand() {
-                for table in core.order where table.hasRequests { try await table.fetch(from: source) }
-            }
-            try core.materialise()
-        }
-    }
-
     private func materialise<D: Mappable>(_ roots: [D]) throws {
         if core.hasConflict, let conflict = Certificate.find(roots.map { (D.self, $0) }, core) { throw conflict }
         try core.materialise()
@@ -115,7 +113,8 @@ public final class GraphSession {
 
     // MARK: Writing back
 
-    /// Makes `model` part of the next save. Only needed for objects that no loaded object links to.
+    /// Makes `model` part of the next save. Only needed for objects that no loaded object links to, for evicted ones, and
+    /// to take back a deletion. Whether its row is there is found out by the save.
     public func add(_ model: AnyObject) throws { try core.anyTable(for: model).add(model) }
 
     /// Deletes the object with the next save. Links to it are written as if they were empty, and are once it is saved.
@@ -135,6 +134,10 @@ public final class GraphSession {
 
     /// Writes what changed, in one transaction.
     ///
+    /// New objects are inserted. If that fails and rows turn out to be there under their ids, the same transaction that
+    /// looks them up writes what differs as updates instead: whether an object is new is found out, not guessed, and a
+    /// save of objects that are new pays nothing for it. What such an object leaves nil or empty is kept.
+    ///
     /// - Returns: what was written. Edits made while it waited are left for the next save.
     /// - Throws: whatever goes wrong; the session and the backing are then as before, and the same save can be
     ///   tried again.
@@ -146,8 +149,10 @@ public final class GraphSession {
         let plan = try core.plan()
         let changes = plan.changeSet(ranks: core.ranks())
         if !changes.isEmpty {
-            try await required(backing).transaction { sink in
-                for change in changes.changes { try await sink.apply(change) }
+            do {
+                try await required(backing).transaction { sink in try await sink.apply(changes) }
+            } catch {
+                return try await saveFinding(error)
             }
         }
         core.commit(plan)
@@ -161,7 +166,7 @@ public final class GraphSession {
         return try core.table(type).record(of: model)
     }
 
-    private func required(_ backing: (any GraphBacking)?) throws -> any GraphBacking {
+    func required(_ backing: (any GraphBacking)?) throws -> any GraphBacking {
         guard let backing else {
             throw GraphError(.misuse, "the session has no database; make it with one to load and save")
         }
@@ -170,15 +175,15 @@ public final class GraphSession {
 
     // MARK: One after the other
 
-    private func notBusy() throws {
+    func notBusy() throws {
         if isBusy { throw GraphError(.misuse, "a load or save of this session is under way; await it first") }
     }
 
-    private func acquire() async {
+    func acquire() async {
         if isBusy { await withCheckedContinuation { waiting.append($0) } } else { isBusy = true }
     }
 
-    private func release() {
+    func release() {
         if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
     }
 }

@@ -3,10 +3,14 @@
     /// The owner that this walk found for each object; -1 for none.
     @usableFromInline var claims: ContiguousArray<Int32> = []
     /// What each loaded owner's link held when it was last filled or saved.
-    private var filled: [Int: [ObjectIdentifier]] = [:]
-    /// What it holds now, for the owners whose link changed; becomes `filled` when the save succeeds.
+    @usableFromInline var held: [Int: [ObjectIdentifier]] = [:]
+    /// The owner that each object's back-reference was last set to by the session; -1 for none.
+    @usableFromInline var named: ContiguousArray<Int32> = []
+    /// Puts an object into, or takes it from, the link of an owner; set by the forward side, if there is one.
+    var edit: ((_ owner: Int, _ object: AnyObject, _ isHeld: Bool) -> Void)?
+    /// What it holds now, for the owners whose link changed; becomes `held` when the save succeeds.
     private(set) var pending: [Int: [ObjectIdentifier]] = [:]
-    private var isWalked = false
+    private(set) var isWalked = false
 
     init() {}
 
@@ -23,14 +27,14 @@
     }
 
     /// - Parameter saved: what was pending when the save began; another walk may have gone by since.
-    func commit(_ saved: [Int: [ObjectIdentifier]]) { filled.merge(saved) { $1 } }
+    func commit(_ saved: [Int: [ObjectIdentifier]]) { held.merge(saved) { $1 } }
 
     @usableFromInline func fill(_ owner: Int, _ objects: [AnyObject]) {
-        filled[owner] = objects.map(ObjectIdentifier.init)
+        held[owner] = objects.map(ObjectIdentifier.init)
     }
 
     @usableFromInline func isChanged(_ owner: Int, _ objects: [AnyObject]) -> Bool {
-        guard let known = filled[owner] else { return false }
+        guard let known = held[owner] else { return false }
         if known.elementsEqual(objects.lazy.map(ObjectIdentifier.init)) { return false }
         // A foreign key keeps no order, and a set has one of its own.
         return Set(known) != Set(objects.map(ObjectIdentifier.init))
@@ -38,7 +42,7 @@
 
     /// Notes what an owner holds now. What an unfilled link of a loaded owner holds is not all that it has.
     @usableFromInline func note(_ owner: Int, _ objects: [AnyObject], isNew: Bool) {
-        if filled[owner] == nil ? isNew : isChanged(owner, objects) {
+        if held[owner] == nil ? isNew : isChanged(owner, objects) {
             pending[owner] = objects.map(ObjectIdentifier.init)
         }
     }
@@ -58,6 +62,6 @@
     /// Whether `owner` held the object when its link was last filled, and, as no claim says otherwise, no longer
     /// does. Nobody knows outside a walk.
     @usableFromInline func hasLetGo(_ owner: Int, of object: AnyObject) -> Bool {
-        isWalked && filled[owner]?.contains(ObjectIdentifier(object)) ?? false
+        isWalked && held[owner]?.contains(ObjectIdentifier(object)) ?? false
     }
 }

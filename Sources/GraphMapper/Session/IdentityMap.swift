@@ -41,6 +41,12 @@ import Foundation
 /// The second is odd, so that no difference of the first words is lost.
 @usableFromInline let hashKeys = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max) | 1)
 
+/// An object that may be gone.
+@usableFromInline final class WeakReference {
+    weak var object: AnyObject?
+    init(_ object: AnyObject) { self.object = object }
+}
+
 /// One instance per id of one model type: the slot of each id, and the instances by slot.
 ///
 /// Every DTO type that becomes this model shares it.
@@ -52,7 +58,24 @@ import Foundation
     /// Deleted objects that were never stored.
     @exclusivity(unchecked) @usableFromInline var dropped: [ObjectIdentifier: AnyObject] = [:]
 
+    /// Objects that the app has let the session forget, but may still link to.
+    @usableFromInline var evicted: [ObjectIdentifier: WeakReference] = [:]
+    private var evictedLimit = 64
+
     init() {}
+
+    /// Whether the object was evicted: its row is there, and links to it are links by id.
+    @usableFromInline func isEvicted(_ model: AnyObject) -> Bool {
+        evicted[ObjectIdentifier(model)]?.object === model
+    }
+
+    func evict(_ model: AnyObject) {
+        if evicted.count >= evictedLimit {
+            evicted = evicted.filter { $0.value.object != nil }
+            evictedLimit = max(64, evicted.count * 2)
+        }
+        evicted[ObjectIdentifier(model)] = WeakReference(model)
+    }
 
     @inlinable func slot(_ id: ID) -> Int? { slots[IDKey(id)] }
 

@@ -9,6 +9,22 @@ public final class SessionCore {
     var limit = 10_000_000
     /// The key paths of on-demand links that the load under way is to follow.
     var following: Set<AnyKeyPath> = []
+    /// Who wins where the app and another writer have changed one property; nil for the app.
+    @usableFromInline var merge: ((MergeConflict) -> MergeConflict.Winner)?
+    /// The tables by the identity map that they share.
+    private var sharers: [ObjectIdentifier: [AnyTable]] = [:]
+    /// Called when everything is gathered and made, before any model is touched.
+    var beforeTouching: (() throws -> Void)?
+
+    /// The tables of one model, in the order of registration; the backing's own among them, if it keeps any.
+    func sharing(_ table: AnyTable) -> [AnyTable] { sharers[ObjectIdentifier(table.identityMap)] ?? [table] }
+
+    /// Whether a new object is written through this table: the first one of its model that the backing keeps. An object
+    /// that another table has read or written is written through that one.
+    func isWriter(_ table: AnyTable, _ slot: Int) -> Bool {
+        let tables = sharing(table).filter(\.isStored)
+        return tables.first === table && !tables.contains { $0 !== table && $0.hasSnapshot(slot) }
+    }
 
     func register<D>(_ mapping: Mapping<D>) {
         let identity: IdentityMap<D.ID>
@@ -22,6 +38,7 @@ public final class SessionCore {
         let table = Table(mapping, identity, self)
         tables[ObjectIdentifier(D.self)] = table
         order.append(table)
+        sharers[ObjectIdentifier(identity), default: []].append(table)
     }
 
     @inlinable func table<D: Mappable>(_ type: D.Type) throws -> Table<D>
@@ -76,9 +93,18 @@ public final class SessionCore {
             for table in order { table.unmake() }
             throw error
         }
+        do { try beforeTouching?() } catch {
+            for table in order { table.unmake() }
+            throw error
+        }
         for table in order { try table.readFields() }
         for table in order { try table.linkModels() }
+        let hasVanished = order.contains { $0.hasVanishing }
         for table in order { table.finishLoad() }
+        guard hasVanished else { return }
+        for table in order { table.hideVanished() }
+        for table in order { table.dropDeleted() }
+        for table in order { table.showVanished() }
     }
 
     // MARK: Writing back
@@ -86,6 +112,7 @@ public final class SessionCore {
     /// Makes the session agree with what was stored.
     func commit(_ plan: WritePlan) {
         for step in plan.commit { step() }
+        for step in plan.settle { step() }
         guard plan.isDeleting else { return }
         for table in order { table.dropDeleted() }
         for step in plan.forget { step() }
@@ -103,7 +130,7 @@ public final class SessionCore {
             for table in order where try table.walk() { isProgressing = true }
         }
         var plan = WritePlan()
-        for table in order { try table.collect(into: &plan) }
+        for table in order where table.isStored { try table.collect(into: &plan) }
         return plan
     }
 }
@@ -115,9 +142,41 @@ struct WritePlan {
     var relinks: [ChangeSet.Change] = []
     var deletes: [Int: [ChangeSet.Change]] = [:]
     var commit: [() -> Void] = []
+    /// What it does when every object is registered.
+    var settle: [() -> Void] = []
+    /// What is planned for rows that two tables of one model share.
+    private var shared: [ChangeSet.Change: Int] = [:]
     /// What it forgets then, after all links to it are gone.
     var forget: [() -> Void] = []
     var isDeleting = false
+
+    mutating func delete(_ change: ChangeSet.Change, _ rank: Int, _ isShared: Bool) {
+        if isShared, shared.updateValue(0, forKey: change) != nil { return }
+        deletes[rank, default: []].append(change)
+    }
+
+    /// - Parameter isShared: whether another DTO type may have planned the same for the same row.
+    mutating func update(_ row: ChangeSet.Change?, _ links: [ChangeSet.Change], _ isShared: Bool) {
+        guard isShared else {
+            if let row { updates.append(row) }
+            relinks += links
+            return
+        }
+        for link in links where shared.updateValue(0, forKey: link) == nil { relinks.append(link) }
+        guard let row, case .update(var new) = row else { return }
+        let key = ChangeSet.Change.delete(.init(table: new.table, keyColumns: new.keyColumns, key: new.key))
+        guard let place = shared[key], case .update(let known) = updates[place] else {
+            shared[key] = updates.count
+            updates.append(row)
+            return
+        }
+        let left = new.columns.indices.filter { !known.columns.contains(new.columns[$0]) }
+        guard !left.isEmpty else { return }
+        new.columns = known.columns + left.map { new.columns[$0] }
+        new.values = known.values + left.map { new.values[$0] }
+        new.expected = known.expected + left.map { new.expected[$0] }
+        updates[place] = .update(new)
+    }
 
     /// Parents before children for inserts, children before parents for deletes.
     func changeSet(ranks: [Int]) -> ChangeSet {

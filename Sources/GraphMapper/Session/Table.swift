@@ -9,7 +9,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     @exclusivity(unchecked) @usableFromInline var snapshots: ContiguousArray<D?> = []
     /// One bit a step: whether the model's link was ever filled.
     @exclusivity(unchecked) @usableFromInline var filled: ContiguousArray<UInt64> = []
-    private var holdings: [AnyKeyPath: Holding] = [:]
+    var holdings: [AnyKeyPath: Holding] = [:]
 
     // Exclusivity is not checked at run time for what the loops below touch (the checks were a tenth of a load): no
     // closure of a mapping can reach a table, and a session is confined to one task.
@@ -35,7 +35,15 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     // The walk under way.
     @exclusivity(unchecked) @usableFromInline var walked = 0
     @exclusivity(unchecked) @usableFromInline var found: [D.ID] = []
-    private var added: [D.Model] = []
+    var added: [D.Model] = []
+
+    /// Slots of objects whose rows another writer has deleted.
+    @usableFromInline var vanished: Set<Int> = []
+    /// What the load under way has asked for and not got, although the session has it.
+    var vanishing: [D.ID] = []
+    /// New objects of the last plan, and the rows that a failed save found under their ids.
+    var inserting: [D.ID] = []
+    var rows: [IDKey<D.ID>: D] = [:]
 
     init(_ mapping: Mapping<D>, _ identity: IdentityMap<D.ID>, _ core: SessionCore) {
         self.mapping = mapping
@@ -44,6 +52,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     override var recordType: ObjectIdentifier { ObjectIdentifier(D.self) }
+    override var dtoType: (any DTO.Type)? { D.self }
     override var columnTargets: [any DTO.Type] {
         D.schema.properties.compactMap { $0.isList ? nil : $0.link?.record }
     }
@@ -113,6 +122,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         unmade = []
         made = []
         copies = []
+        vanishing = []
         expanded = 0
         requests = []
     }
@@ -212,7 +222,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         requests = []
         if !ids.isEmpty {
             mapping.passes.offerAll(self, try await source.fetch(D.self, ids: ids))
-            for id in ids where indices[IDKey(id)].flatMap({ incoming[Int($0)] }) == nil { _ = try required(id) }
+            for id in ids where indices[IDKey(id)].flatMap({ incoming[Int($0)] }) == nil {
+                _ = try required(id)
+                if identity.slot(id).flatMap(snapshot) != nil { vanishing.append(id) }
+            }
         }
         for request in asked { mapping.passes.offerAll(self, try await request(source)) }
         core.gathered += ids.count
@@ -334,8 +347,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
             try withPointer(to: Int(index), of: incoming) { dto in
                 guard isOld else { return try mapping.readAll(dto, model) }
                 for step in mapping.steps {
-                    guard let read = step.read, try isClean(step.isClean, slot, model) else { continue }
-                    try read(dto, model)
+                    guard let read = step.read else { continue }
+                    if isUnedited(step.isClean, slot, model) || takesTheirs(step, slot, model, dto) {
+                        try read(dto, model)
+                    }
                 }
             }
         }
@@ -346,8 +361,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         for (index, step) in mapping.steps.enumerated() {
             if step.isOnDemand, !isFollowed(step) { try unfillChanged(step, index) }
             guard let link = step.link, isFollowed(step) else { continue }
+            let putBack = step.isOnDemand ? setAside(step) : []
             try link(self, index, core)
-            mask |= 1 << UInt64(index & 63)
+            for put in putBack { put() }
+            mask |= step.bit
         }
         guard mask != 0 else { return }
         mapping.passes.mark(self, mask)
@@ -357,7 +374,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     /// changed it too.
     private func unfillChanged(_ step: Step<D>, _ index: Int) throws {
         guard let isSame = step.isSame, let drop = step.drop else { return }
-        let bit: UInt64 = 1 << UInt64(index & 63)
+        let bit = step.bit
         for place in arrived {
             let slot = Int(slots[Int(place)])
             guard filled[slot] & bit != 0, incoming[Int(place)] != nil, snapshots[slot] != nil,
@@ -376,7 +393,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         for index in arrived { filled[Int(slots[Int(index)])] |= mask }
     }
 
-    override func finishLoad() { mapping.passes.finish(self) }
+    override func finishLoad() {
+        noteVanished()
+        mapping.passes.finish(self)
+    }
 
     @inlinable func finishEach() {
         for index in arrived { snapshots[Int(slots[Int(index)])] = incoming[Int(index)] }
@@ -424,6 +444,13 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         }
     }
 
+    /// Whether the app has left the property alone. A value that does not encode is an edit: a load keeps it, and a
+    /// save says what is wrong with it.
+    @inlinable @inline(__always)
+    func isUnedited(
+        _ check: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, _ slot: Int, _ model: D.Model
+    ) -> Bool { (try? isClean(check, slot, model)) ?? false }
+
     /// Asks a step about a slot that has a snapshot.
     @inlinable @inline(__always)
     func isClean(
@@ -437,6 +464,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func add(_ model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
         identity.dropped[ObjectIdentifier(model)] = nil
+        identity.evicted[ObjectIdentifier(model)] = nil
+        if let slot = identity.slot(mapping.idOf(model)), identity.models[slot] === model { forgetVanished(slot) }
         if let slot = identity.slot(mapping.idOf(model)) {
             // One that was deleted and is added again, or a new one in its place, takes over what is stored.
             let isReplaced = identity.deleted.remove(slot) != nil
@@ -481,8 +510,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         let id = mapping.idOf(model)
         if let slot = identity.slot(id) {
             if identity.models[slot] === model { return slot }
+            if !identity.evicted.isEmpty, identity.isEvicted(model) { return -1 }
             throw twoInstances(model)
         }
+        if !identity.evicted.isEmpty, identity.isEvicted(model) { return -1 }
         found.append(id)
         return identity.register(id, model)
     }
@@ -491,6 +522,36 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         for holding in holdings.values { holding.startWalk() }
         found = []
         walked = 0
+    }
+
+    // Overrides must stand in the class; the work is done in the files named after it.
+
+    override func attach() { for step in mapping.steps { step.attach?(core) } }
+    override var hasInsertions: Bool { !inserting.isEmpty }
+    override func lookUp(in source: any GraphSource) async throws -> Bool { try await findRows(in: source) }
+    override func endLookUp() { rows = [:] }
+    override var hasVanishing: Bool { !vanishing.isEmpty }
+    /// Vanished objects that are hidden count as deleted.
+    override func hideVanished() { identity.deleted.formUnion(vanished) }
+    /// An object that the app has deleted and that vanished is just gone.
+    override func showVanished() { identity.deleted.subtract(vanished) }
+    override func state(of model: AnyObject) -> GraphSession.ObjectState? { objectState(model) }
+    override func want(_ model: AnyObject) throws { try wantKnown(model) }
+    override func isLoaded(_ model: AnyObject, _ path: AnyKeyPath) throws -> Bool { try isLinkLoaded(model, path) }
+    override func clear(_ model: AnyObject, _ path: AnyKeyPath) throws { try clearLink(model, path) }
+    override func requireLink(_ path: AnyKeyPath) throws { _ = try link(path) }
+    override func forgetPending() {
+        added = []
+        identity.deleted = []
+        identity.dropped = [:]
+    }
+    override func rollBack() throws { try undoEdits() }
+
+    override var identityMap: AnyObject { identity }
+    override func hasSnapshot(_ slot: Int) -> Bool { snapshot(slot) != nil }
+    override func forgetSnapshot(_ slot: Int) {
+        if slot < snapshots.count { snapshots[slot] = nil }
+        vanished.remove(slot)
     }
 
     override func walk() throws -> Bool {
@@ -520,15 +581,20 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     override func collect(into plan: inout WritePlan) throws {
         let rank = core.order.firstIndex { $0 === self } ?? 0
+        let isShared = core.sharing(self).count > 1
+        inserting = []
         for slot in try mapping.passes.findChanged(self) {
             guard let model = model(at: slot) else { continue }
-            let old = snapshots[slot]
+            let old = vanished.contains(slot) ? nil : snapshots[slot]
             if identity.deleted.contains(slot) {
-                if let old { plan.deletes[rank, default: []].append(D.schema.deletion(of: old)) }
+                if let old { plan.delete(D.schema.deletion(of: old), rank, isShared) }
                 let id = mapping.idOf(model)
                 plan.isDeleting = true
                 plan.forget.append { [self] in forget(id) }
+            } else if vanished.contains(slot) {
+                try checkVanished(slot, model)
             } else if let old {
+                try checkWhole(slot, model)
                 let new = try rebuilt(old, model, slot)
                 guard new.id == old.id else {
                     throw GraphError(
@@ -536,29 +602,34 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
                         type: D.schema.name, id: "\(old.id)")
                 }
                 let change = D.schema.update(from: old, to: new)
-                if let row = change.row { plan.updates.append(row) }
-                plan.relinks += change.links
-                let written = mapping.steps.indices.reduce(UInt64(0)) { mask, index in
-                    let isFilled = mapping.steps[index].isEmpty.map { !$0(model) } ?? false
-                    return isFilled ? mask | 1 << UInt64(index & 63) : mask
-                }
+                plan.update(change.row, change.links, isShared)
+                let written = writtenLinks(of: model)
                 plan.commit.append { [self] in
                     snapshots[slot] = new
                     filled[slot] |= written
                 }
+                settle(new, model, &plan)
+            } else if isShared, !core.isWriter(self, slot) {
+                continue
+            } else if let stored = rows[IDKey(mapping.idOf(model))] {
+                try collect(model, slot, foundAs: stored, into: &plan)
             } else {
                 let new = try record(of: model)
+                inserting.append(new.id)
+                settle(new, model, &plan)
                 let change = D.schema.insertion(of: new)
                 plan.inserts[rank, default: []].append(change.row)
                 plan.relinks += change.links
-                plan.commit.append { [self] in stored(new, model, slot) }
+                plan.commit.append { [self] in _ = stored(new, model, slot) }
             }
         }
         if !identity.dropped.isEmpty { plan.isDeleting = true }
         let held = holdings.values.map { ($0, $0.pending) }
         plan.commit.append { [self] in
             // Objects added while the save waited are left for the next one.
-            added.removeAll { knownSlot(of: $0).flatMap(snapshot) != nil }
+            added.removeAll { model in
+                knownSlot(of: model).map { slot in core.sharing(self).contains { $0.hasSnapshot(slot) } } ?? false
+            }
             for (holding, pending) in held { holding.commit(pending) }
         }
     }
@@ -569,7 +640,9 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         var changed: [Int] = []
         for slot in identity.models.indices {
             guard let model = model(at: slot) else { continue }
-            guard snapshots[slot] != nil, identity.deleted.isEmpty || !identity.deleted.contains(slot) else {
+            guard snapshots[slot] != nil, identity.deleted.isEmpty || !identity.deleted.contains(slot),
+                vanished.isEmpty || !vanished.contains(slot)
+            else {
                 changed.append(slot)
                 continue
             }
@@ -585,8 +658,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         return false
     }
 
-    private func forget(_ id: D.ID) {
-        if let slot = identity.slot(id), slot < snapshots.count { snapshots[slot] = nil }
+    func forget(_ id: D.ID) {
+        if let slot = identity.slot(id) { for table in core.sharing(self) { table.forgetSnapshot(slot) } }
         identity.remove(id, isStored: true)
     }
 
@@ -600,23 +673,24 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     override func forgetDropped() { identity.dropped = [:] }
 
-    private func stored(_ dto: D, _ model: D.Model, _ walked: Int) {
+    func stored(_ dto: D, _ model: D.Model, _ walked: Int) -> Int {
         let slot = identity.slot(dto.id) ?? identity.register(dto.id, model, at: walked)
         // Deleted while the save waited: that is for the next one.
         if identity.dropped.removeValue(forKey: ObjectIdentifier(model)) != nil { identity.deleted.insert(slot) }
         grow(to: slot + 1)
         snapshots[slot] = dto
         filled[slot] = .max
+        return slot
     }
 
     /// False for a link that is nil or empty and was never filled: what it stores is unknown.
     @inlinable func isKnown(_ step: Step<D>, _ index: Int, _ model: D.Model, _ slot: Int) -> Bool {
-        guard let isEmpty = step.isEmpty, filled[slot] & (1 << UInt64(index & 63)) == 0 else { return true }
+        guard let isEmpty = step.isEmpty, filled[slot] & step.bit == 0 else { return true }
         return !isEmpty(model)
     }
 
     /// The DTO of a loaded model: properties that are clean as in the snapshot.
-    private func rebuilt(_ old: D, _ model: D.Model, _ slot: Int) throws -> D {
+    func rebuilt(_ old: D, _ model: D.Model, _ slot: Int) throws -> D {
         try build(model, old: old) { [self] step, index in
             try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot)
         }
@@ -657,7 +731,9 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func evict(_ model: AnyObject) {
         guard let model = model as? D.Model else { return }
         added.removeAll { $0 === model }
-        if knownSlot(of: model) != nil { forget(mapping.idOf(model)) }
+        guard let slot = knownSlot(of: model) else { return }
+        if core.sharing(self).contains(where: { $0.hasSnapshot(slot) }) { identity.evict(model) }
+        forget(mapping.idOf(model))
     }
 
     // MARK: For the conflict certificate

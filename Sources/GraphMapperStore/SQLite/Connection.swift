@@ -64,6 +64,15 @@ public final class Connection: @unchecked Sendable {
         try withUncounted(sql, [], true) { try $0.step() ? $0.value(0) : nil }
     }
 
+    /// The rows of such a statement.
+    func peekAll(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
+        try withUncounted(sql, values, true) { statement in
+            var rows: [[StoredValue]] = []
+            while try statement.step() { rows.append(statement.values) }
+            return rows
+        }
+    }
+
     private func withUncounted<T>(
         _ sql: String, _ values: [StoredValue], _ isCached: Bool, _ body: (Statement) throws -> T
     ) throws -> T {

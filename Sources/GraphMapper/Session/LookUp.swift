@@ -1,0 +1,56 @@
+extension GraphSession {
+    /// A save failed: if rows are there under the ids of objects that it took for new, it is done again with updates of
+    /// those. They are looked up again in the transaction that writes.
+    func saveFinding(_ error: any Error) async throws -> ChangeSet {
+        defer { for table in core.order { table.endLookUp() } }
+        var isFound = false
+        // An error of this look is not the one to report.
+        try? await required(backing).snapshot { source in
+            for table in core.order where table.hasInsertions {
+                if try await table.lookUp(in: source) { isFound = true }
+            }
+        }
+        guard isFound else { throw error }
+        var plan = WritePlan()
+        var changes = ChangeSet()
+        try await required(backing).transaction { sink in
+            guard let source = sink as? any GraphSource else { throw error }
+            for table in core.order where table.hasInsertions { _ = try await table.lookUp(in: source) }
+            plan = try core.plan()
+            changes = plan.changeSet(ranks: core.ranks())
+            try await sink.apply(changes)
+        }
+        core.commit(plan)
+        return changes
+    }
+}
+
+extension Table {
+    func findRows(in source: any GraphSource) async throws -> Bool {
+        rows = [:]
+        for row in try await source.fetch(D.self, ids: inserting) { rows[IDKey(row.id)] = row }
+        return !rows.isEmpty
+    }
+
+    /// Plans the update of an object that the app has made under the id of a stored row. What it leaves nil or empty in
+    /// links is not known, and kept.
+    func collect(_ model: D.Model, _ slot: Int, foundAs row: D, into plan: inout WritePlan) throws {
+        snapshots[slot] = row
+        let mask = filled[slot]
+        filled[slot] = 0
+        defer {
+            snapshots[slot] = nil
+            filled[slot] = mask
+        }
+        try checkWhole(slot, model)
+        let new = try rebuilt(row, model, slot)
+        let change = D.schema.update(from: row, to: new)
+        plan.update(change.row, change.links, false)
+        let written = writtenLinks(of: model)
+        plan.commit.append { [self] in
+            let slot = stored(new, model, slot)
+            filled[slot] = written
+        }
+        settle(new, model, &plan)
+    }
+}

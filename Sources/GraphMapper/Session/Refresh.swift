@@ -1,0 +1,154 @@
+/// One property that the app and another writer have both changed since the session last read it.
+public struct MergeConflict: Sendable {
+    /// Whose value is kept.
+    public enum Winner: Sendable, Hashable {
+        /// The app's, which the next save writes.
+        case mine
+        /// The other writer's.
+        case theirs
+    }
+
+    /// The name of the DTO's table.
+    public let type: String
+    /// The object's id, as text.
+    public let id: String
+    /// The property's name.
+    public let property: String
+    /// What the session last read.
+    public let base: [StoredValue]
+    /// What the app has made of it.
+    public let mine: [StoredValue]
+    /// What is stored now.
+    public let theirs: [StoredValue]
+}
+
+/// What a refresh does with the app's unsaved changes.
+public struct RefreshMode {
+    let isDiscarding: Bool
+    let merge: ((MergeConflict) -> MergeConflict.Winner)?
+
+    /// Properties that the app has changed keep the app's value.
+    public static var keepingChanges: Self { Self(isDiscarding: false, merge: nil) }
+    /// Everything takes what is stored; new and deleted objects that were not saved are forgotten.
+    public static var discardingChanges: Self { Self(isDiscarding: true, merge: nil) }
+    /// Asks about each value that both have changed. Links that the app has changed keep the app's.
+    public static func merging(_ winner: @escaping (MergeConflict) -> MergeConflict.Winner) -> Self {
+        Self(isDiscarding: false, merge: winner)
+    }
+}
+
+extension GraphSession {
+    /// Reads everything that the session holds again.
+    ///
+    /// An object whose row has vanished leaves the links of the others and counts as deleted: see ``state(of:)``.
+    public func refresh(_ mode: RefreshMode = .keepingChanges) async throws {
+        try await reload(mode) { for table in self.core.order where table.isStored { table.wantAll() } }
+    }
+
+    /// Reads one object again, and what loads reach from it.
+    public func refresh(_ model: AnyObject, _ mode: RefreshMode = .keepingChanges) async throws {
+        guard !mode.isDiscarding else {
+            throw GraphError(
+                .misuse, "one object's changes cannot be discarded alone; roll back, or refresh everything")
+        }
+        try await reload(mode) { try self.core.storedTable(for: model).want(model) }
+    }
+
+    /// Follows a link of a model, which need not be loaded so far: what an on-demand link holds. What the app has put
+    /// into the link before is kept beside it. Objects of the same class that this load reaches have theirs loaded, too.
+    public func load<M: AnyObject>(_ model: M, _ path: PartialKeyPath<M>) async throws {
+        try await load([model], path)
+    }
+
+    /// The same for many models, with one query a level.
+    public func load<M: AnyObject>(_ models: [M], _ path: PartialKeyPath<M>) async throws {
+        try await reload(.keepingChanges, following: [path]) {
+            for model in models {
+                let table = try self.core.storedTable(for: model)
+                try table.requireLink(path)
+                try table.want(model)
+            }
+        }
+    }
+
+    private func reload(
+        _ mode: RefreshMode, following: Set<AnyKeyPath> = [], _ want: () throws -> Void
+    ) async throws {
+        try validate()
+        await acquire()
+        defer { release() }
+        try await required(backing).snapshot { source in
+            core.startLoad()
+            core.following = following
+            core.merge = mode.merge
+            core.beforeTouching = mode.isDiscarding ? { [core] in try core.rollBack() } : nil
+            defer {
+                core.following = []
+                core.merge = nil
+                core.beforeTouching = nil
+            }
+            try want()
+            while try core.expand() || core.hasRequests {
+                for table in core.order where table.hasRequests { try await table.fetch(from: source) }
+            }
+            try core.materialise()
+        }
+    }
+}
+
+extension SessionCore {
+    var hasRequests: Bool { order.contains { $0.hasRequests } }
+
+    /// The table that an object is read and written through.
+    func storedTable(for model: AnyObject) throws -> AnyTable {
+        let tables = order.filter { $0.isStored && $0.holds(model) }
+        let known = tables.first { $0.state(of: model).map { $0 != .new } ?? false }
+        guard let table = known ?? tables.first else { return try anyTable(for: model) }
+        return table
+    }
+}
+
+extension Table {
+    /// Whether a property that the app has changed takes the other writer's value.
+    @usableFromInline
+    func takesTheirs(_ step: Step<D>, _ slot: Int, _ model: D.Model, _ theirs: UnsafePointer<D>) -> Bool {
+        guard let merge = core.merge, let isSame = step.isSame, let old = snapshots[slot],
+            let place = D.schema.properties.firstIndex(where: { $0.path == step.property }),
+            withUnsafePointer(to: old, { !isSame($0, theirs) }),
+            let answer = step.answer, let mine = try? answer(model, old, core),
+            let copy = try? D.schema.make(answering: { $0 == place ? mine : old[keyPath: D.schema.properties[$0].path] }
+            )
+        else { return false }
+        let property = D.schema.properties[place]
+        let conflict = MergeConflict(
+            type: D.schema.name, id: "\(old.id)", property: property.name, base: property.stored(old),
+            mine: property.stored(copy), theirs: property.stored(theirs.pointee))
+        return conflict.mine != conflict.theirs && merge(conflict) == .theirs
+    }
+
+    // MARK: Rows that have vanished
+
+    func noteVanished() {
+        if !vanished.isEmpty { for index in arrived { vanished.remove(Int(slots[Int(index)])) } }
+        for id in vanishing { if let slot = identity.slot(id) { vanished.insert(slot) } }
+        vanishing = []
+    }
+
+    /// Forgets that a row was there, so that its object is new again.
+    func forgetVanished(_ slot: Int) {
+        guard vanished.remove(slot) != nil else { return }
+        snapshots[slot] = nil
+    }
+
+    /// An edit of a vanished object has nowhere to go. Links are no edits of it.
+    func checkVanished(_ slot: Int, _ model: D.Model) throws {
+        for (index, step) in mapping.steps.enumerated() where step.settle == nil {
+            guard !isUnedited(step.isClean, slot, model), isKnown(step, index, model, slot) else { continue }
+            throw GraphError(
+                .conflict,
+                "another writer has deleted it, and the app has changed it since; evict it, or add it to store it again",
+                type: D.schema.name, id: "\(mapping.idOf(model))",
+                property: D.schema.properties.first { $0.path == step.property }?.name)
+        }
+    }
+}
