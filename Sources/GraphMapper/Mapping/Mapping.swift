@@ -57,8 +57,10 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         if let id = steps.lazy.compactMap({ $0.property == key ? $0.idOf : nil }).first {
             idOf = id
         } else {
-            idOf = { _ in .probe(0) }
-            mistakes.append("\(name): no Field(\\.id, …) says where the model keeps its id")
+            let mistake = "\(name): no Field(\\.id, …) says where the model keeps its id"
+            // Whoever asks has passed over the mistake: sessions raise it at their first use.
+            idOf = { _ in preconditionFailure(mistake) }
+            mistakes.append(mistake)
         }
         for property in D.schema.properties {
             let count = steps.count { $0.property == property.path }

@@ -116,10 +116,16 @@ public final class GraphSession {
     // MARK: Writing back
 
     /// Makes `model` part of the next save. Only needed for objects that no loaded object links to.
-    public func add(_ model: AnyObject) throws { try core.anyTable(for: model).add(model) }
+    public func add(_ model: AnyObject) throws {
+        try validate()
+        try core.anyTable(for: model).add(model)
+    }
 
     /// Deletes the object with the next save. Links to it are written as if they were empty, and are once it is saved.
-    public func delete(_ model: AnyObject) throws { try core.anyTable(for: model).delete(model) }
+    public func delete(_ model: AnyObject) throws {
+        try validate()
+        try core.anyTable(for: model).delete(model)
+    }
 
     /// Forgets the model, with any edits. An error while a load or save is under way.
     public func evict(_ model: AnyObject) throws {
