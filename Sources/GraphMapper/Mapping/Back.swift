@@ -95,6 +95,15 @@ extension Step {
                 index, isUntouched, count: { _ in 0 },
                 body: { dto, object, _ in set(object, try get(dto).map { try targets.required($0.id) }) })
         }
+        step.linkKnown = { table, start, core in
+            let targets = try core.table(C.self)
+            for index in table.arrived[start...] {
+                guard let ref = table.incoming[Int(index)].flatMap(get), let target = targets.model(ref.id),
+                    let object = table.model(at: Int(table.slots[Int(index)])), model(object) == nil
+                else { continue }
+                set(object, target)
+            }
+        }
         step.answer = { object, snapshot, core in try answer(owner(object, snapshot, core)) }
         return step
     }

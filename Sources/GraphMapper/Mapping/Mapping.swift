@@ -35,13 +35,23 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         needing link: repeat KeyPath<D, each L>, make: @escaping (D, repeat (each L).Shape) throws -> D.Model,
         @MappingBuilder<D> properties: () -> [Step<D>]
     ) {
+        var needed: Set<AnyKeyPath> = []
+        repeat _ = needed.insert(each link)
         self.init(
-            steps: properties(), passes: Passes(),
+            steps: properties(), needed: needed, passes: Passes(),
             make: { dto, core in try make(dto, repeat try (each L).needed(dto[keyPath: each link], core)) })
     }
 
     @usableFromInline
-    init(steps: [Step<D>], passes: Passes<D>, make: @escaping (D, SessionCore) throws -> D.Model) {
+    init(
+        steps: [Step<D>], needed: Set<AnyKeyPath> = [], passes: Passes<D>,
+        make: @escaping (D, SessionCore) throws -> D.Model
+    ) {
+        let steps = steps.map { step in
+            var step = step
+            step.isNeeded = step.property.map(needed.contains) ?? false
+            return step
+        }
         self.steps = steps
         self.passes = passes
         isSame = steps.compactMap(\.isSame).reduce(Self.alwaysSame, Self.both)

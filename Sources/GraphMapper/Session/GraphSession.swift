@@ -62,10 +62,11 @@ public final class GraphSession {
         return try table.mapping.passes.models(table, dtos)
     }
 
-    /// Loads the DTOs that `roots` fetches, and everything that they link to, from one snapshot of the backing.
+    /// Loads the DTOs that `roots` fetches, and what they link to as far as `loading` says, from one snapshot of the
+    /// backing.
     @discardableResult
     public func load<D: Mappable>(
-        _ type: D.Type, following: [AnyKeyPath] = [], _ roots: (any GraphSource) async throws -> [D]
+        _ type: D.Type, loading: Loading = .all, _ roots: (any GraphSource) async throws -> [D]
     ) async throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
         let table = try core.table(D.self)
@@ -74,8 +75,8 @@ public final class GraphSession {
         var loaded: [D] = []
         try await required(backing).snapshot { source in
             core.startLoad()
-            core.following = Set(following)
-            defer { core.following = [] }
+            core.loading = loading
+            defer { core.loading = .all }
             loaded = try await roots(source)
             table.mapping.passes.offerAll(table, loaded)
             while try core.expand() {
@@ -87,10 +88,10 @@ public final class GraphSession {
     }
 
     /// The object with this id: from the session if it has it, without a query, else from the backing.
-    public func find<D: Mappable>(_ type: D.Type, _ id: D.ID) async throws -> D.Model?
+    public func find<D: Mappable>(_ type: D.Type, _ id: D.ID, loading: Loading = .all) async throws -> D.Model?
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         if let known = try core.table(D.self).model(id) { return known }
-        return try await load(type) { try await $0.fetch(type, ids: [id]) }.first
+        return try await load(type, loading: loading) { try await $0.fetch(type, ids: [id]) }.first
     }
 
     /// Reads everything that the session holds again. Properties that the app has changed keep the app's value.
