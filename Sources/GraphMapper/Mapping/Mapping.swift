@@ -36,7 +36,8 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         @MappingBuilder<D> properties: () -> [Step<D>]
     ) {
         var needed: Set<AnyKeyPath> = []
-        repeat _ = needed.insert(each link)
+        func need(_ path: AnyKeyPath) { needed.insert(path) }
+        repeat need(each link)
         self.init(
             steps: properties(), needed: needed, passes: Passes(),
             make: { dto, core in try make(dto, repeat try (each L).needed(dto[keyPath: each link], core)) })
