@@ -1,3 +1,5 @@
+import Foundation
+
 /// What a record must satisfy. One concrete type, which keeps mistakes in long filters quick to report.
 public struct Condition: Sendable {
     let sql: String
@@ -29,7 +31,9 @@ public struct Condition: Sendable {
 /// A column, or one reached through a link, in a condition.
 @dynamicMemberLookup
 public struct ColumnExpression<V>: Sendable {
-    let sql: String
+    /// The columns that the value spans.
+    let parts: [String]
+    var sql: String { Layout.row(parts) }
 
     /// A column of the record that the link points to.
     public subscript<R: StoredRecord, W>(dynamicMember path: any KeyPath<R, W> & Sendable) -> ColumnExpression<W>
@@ -41,9 +45,30 @@ public struct ColumnExpression<V>: Sendable {
 
     private func through<R: StoredRecord, W>(_ path: any KeyPath<R, W> & Sendable) -> ColumnExpression<W> {
         let table = Layout.quoted(R.schema.name)
-        let name = Layout.quoted(R.schema.property(at: path)?.name ?? "")
-        let key = Layout.quoted(R.schema.key?.name ?? "id")
-        return ColumnExpression<W>(sql: "(SELECT t.\(name) FROM \(table) AS t WHERE t.\(key) = \(sql))")
+        let key = Layout.row((R.schema.key?.columnNames ?? ["id"]).map { "t.\(Layout.quoted($0))" })
+        return ColumnExpression<W>(
+            parts: R.columnNames(at: path).map { "(SELECT t.\($0) FROM \(table) AS t WHERE \(key) = \(sql))" })
+    }
+
+    /// A property of an embedded value.
+    public subscript<W>(dynamicMember path: any KeyPath<V, W> & Sendable) -> ColumnExpression<W>
+    where V: EmbeddedValue { within(V.self, path) }
+
+    /// A property of an optional embedded value: NULL where there is none.
+    public subscript<E: EmbeddedValue, W>(dynamicMember path: any KeyPath<E, W> & Sendable) -> ColumnExpression<W>
+    where V == E? { within(E.self, path) }
+
+    private func within<E: EmbeddedValue, W>(
+        _ type: E.Type, _ path: any KeyPath<E, W> & Sendable
+    ) -> ColumnExpression<W> {
+        ColumnExpression<W>(parts: E.columnRange(of: path).map { Array(parts[$0]) } ?? [Layout.quoted("")])
+    }
+}
+
+extension StoredRecord {
+    /// The quoted columns of a property; for one that the schema does not read, a name that no table has.
+    static func columnNames(at path: AnyKeyPath) -> [String] {
+        (schema.columnNames(at: path).flatMap { $0.isEmpty ? nil : $0 } ?? [""]).map(Layout.quoted)
     }
 }
 
@@ -52,14 +77,18 @@ public struct ColumnExpression<V>: Sendable {
 public struct Columns<R: StoredRecord>: Sendable {
     /// The column of a property.
     public subscript<V>(dynamicMember path: any KeyPath<R, V> & Sendable) -> ColumnExpression<V> {
-        let name = R.schema.property(at: path)?.name ?? ""
-        return ColumnExpression(sql: "\(Layout.quoted(R.schema.name)).\(Layout.quoted(name))")
+        ColumnExpression(parts: R.columnNames(at: path).map { "\(Layout.quoted(R.schema.name)).\($0)" })
     }
 }
 
 extension ColumnExpression where V: Storable {
     private static func compare(_ left: Self, _ sign: String, _ right: V) -> Condition {
-        Condition(sql: "\(left.sql) \(sign) ?", values: [right.stored])
+        Condition(sql: "\(left.sql) \(sign) \(Layout.marks(left.parts.count))", values: right.storedValues)
+    }
+
+    private static func order(_ left: Self, _ sign: String, _ right: V) -> Condition {
+        guard let number = Layout.number("?", of: V.self) else { return compare(left, sign, right) }
+        return Condition(sql: "\(Layout.number(left.sql, of: V.self) ?? "") \(sign) \(number)", values: [right.stored])
     }
 
     /// Whether the column has that value; nil is compared like any other.
@@ -67,22 +96,24 @@ extension ColumnExpression where V: Storable {
     /// Whether the column has another value; nil is compared like any other.
     public static func != (left: Self, right: V) -> Condition { compare(left, "IS NOT", right) }
     /// Whether the column is less; NULL never is.
-    public static func < (left: Self, right: V) -> Condition { compare(left, "<", right) }
+    public static func < (left: Self, right: V) -> Condition { order(left, "<", right) }
     /// Whether the column is less or equal; NULL never is.
-    public static func <= (left: Self, right: V) -> Condition { compare(left, "<=", right) }
+    public static func <= (left: Self, right: V) -> Condition { order(left, "<=", right) }
     /// Whether the column is greater; NULL never is.
-    public static func > (left: Self, right: V) -> Condition { compare(left, ">", right) }
+    public static func > (left: Self, right: V) -> Condition { order(left, ">", right) }
     /// Whether the column is greater or equal; NULL never is.
-    public static func >= (left: Self, right: V) -> Condition { compare(left, ">=", right) }
+    public static func >= (left: Self, right: V) -> Condition { order(left, ">=", right) }
 
     /// Whether the column has one of the values; NULL never has.
     public func isIn(_ values: [V]) -> Condition {
-        let marks = values.map { _ in "?" }.joined(separator: ", ")
-        return Condition(sql: "\(sql) IN (\(marks))", values: values.map(\.stored))
+        Condition(
+            sql: "\(sql) IN \(Layout.choice(values.count, width: parts.count))", values: values.flatMap(\.storedValues))
     }
 
-    /// Whether the column is NULL.
-    public var isNil: Condition { Condition(sql: "\(sql) IS NULL", values: []) }
+    /// Whether the column is NULL; of an embedded value, all its columns.
+    public var isNil: Condition {
+        Condition(sql: "(\(parts.map { "\($0) IS NULL" }.joined(separator: " AND ")))", values: [])
+    }
 }
 
 /// Comparisons with a value of another type. They are never called: they are what the compiler finds instead of some

@@ -14,12 +14,10 @@ extension GraphSession {
     /// A session over a store, with one mapping for each record type that it maps.
     public convenience init(_ store: GraphStore, _ mappings: any AnyMapping...) { self.init(store, mappings) }
 
-    /// The models of a query, in its order, with everything that they link to.
-    ///
-    /// - Parameter following: model properties of on-demand links that this load follows.
-    public func models<R: StoredRecord>(_ query: Query<R>, following: [AnyKeyPath] = []) async throws -> [R.Model]
+    /// The models of a query, in its order, with what they link to as far as `loading` says.
+    public func models<R: StoredRecord>(_ query: Query<R>, loading: Loading = .all) async throws -> [R.Model]
     where R.Model: AnyObject {
-        try await load(R.self, following: following) { source in
+        try await load(R.self, loading: loading) { source in
             guard let transaction = source as? ReadTransaction else {
                 throw GraphError(.misuse, "queries need a session over a GraphStore")
             }
@@ -28,7 +26,8 @@ extension GraphSession {
     }
 
     /// The first model of a query.
-    public func first<R: StoredRecord>(_ query: Query<R>) async throws -> R.Model? where R.Model: AnyObject {
-        try await models(query.limit(1)).first
+    public func first<R: StoredRecord>(_ query: Query<R>, loading: Loading = .all) async throws -> R.Model?
+    where R.Model: AnyObject {
+        try await models(query.limit(1), loading: loading).first
     }
 }

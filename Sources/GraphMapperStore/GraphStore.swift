@@ -65,6 +65,8 @@ public final class GraphStore: Sendable {
     private static func validate(_ records: [any StoredRecord.Type]) throws {
         func mistakes<R: StoredRecord>(_ type: R.Type) -> [String] {
             R.schema.mistakes + (R.schema.key == nil ? ["\(R.schema.name): no property is its id"] : [])
+                + (R.schema.key?.columns.contains(where: \.isNullable) == true
+                    ? ["\(R.schema.name): its id has optional parts, which a key cannot have"] : [])
                 + R.schema.properties.compactMap { property in
                     guard let target = property.link?.record, !records.contains(where: { $0 == target }) else {
                         return nil

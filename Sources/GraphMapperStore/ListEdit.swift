@@ -2,7 +2,8 @@
 enum ListEdit: Hashable {
     case delete(Int64)
     case move(from: Int64, to: Int64)
-    case insert(Int64, StoredValue)
+    /// A target's key, and where it goes.
+    case insert(Int64, [StoredValue])
 
     /// The fewest edits from `base`, whose rows stand at `positions`, to `targets`.
     ///
@@ -10,7 +11,7 @@ enum ListEdit: Hashable {
     /// is deleted or inserted. Where no position is free between two neighbours the whole list is numbered anew.
     /// Complexity: O(n log n).
     static func minimal(
-        from base: [StoredValue], _ positions: [Int64], to targets: [StoredValue], gap: Int64
+        from base: [[StoredValue]], _ positions: [Int64], to targets: [[StoredValue]], gap: Int64
     ) -> [ListEdit] {
         let matches = match(base, targets)
         let staying = longestRun(matches)
@@ -33,7 +34,7 @@ enum ListEdit: Hashable {
 
     /// For each target the row that it takes over. Equal runs at both ends match in place, the rest in order of
     /// occurrence.
-    private static func match(_ base: [StoredValue], _ targets: [StoredValue]) -> [Int?] {
+    private static func match(_ base: [[StoredValue]], _ targets: [[StoredValue]]) -> [Int?] {
         var matches = [Int?](repeating: nil, count: targets.count)
         var head = 0
         while head < min(base.count, targets.count), base[head] == targets[head] {
@@ -47,7 +48,7 @@ enum ListEdit: Hashable {
             matches[targets.count - 1 - tail] = base.count - 1 - tail
             tail += 1
         }
-        var free: [StoredValue: [Int]] = [:]
+        var free: [[StoredValue]: [Int]] = [:]
         for index in (head..<base.count - tail).reversed() { free[base[index], default: []].append(index) }
         for index in head..<targets.count - tail { matches[index] = free[targets[index]]?.popLast() }
         return matches
@@ -115,7 +116,7 @@ enum ListEdit: Hashable {
     }
 
     private static func renumbered(
-        _ base: [StoredValue], _ positions: [Int64], _ targets: [StoredValue], _ gap: Int64
+        _ base: [[StoredValue]], _ positions: [Int64], _ targets: [[StoredValue]], _ gap: Int64
     ) -> [ListEdit] {
         let start = (positions.max() ?? 0) + gap
         return positions.map { .delete($0) }

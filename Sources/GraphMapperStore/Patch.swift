@@ -9,16 +9,16 @@ public struct Patch<R: StoredRecord>: Sendable {
     /// An empty patch of the row with that id.
     public init(_ type: R.Type, _ id: R.ID) { self.id = id }
 
-    /// Sets a property; nil sets NULL.
+    /// Sets a property, or a part of an embedded one; nil sets NULL.
     public func set<V: Storable>(_ path: any KeyPath<R, V> & Sendable, _ value: V) -> Self {
         var copy = self
-        guard let property = R.schema.property(at: path), !property.isList, !property.isNested else {
+        guard let columns = R.schema.columnNames(at: path), !columns.isEmpty else {
             let what =
                 R.schema.property(at: path).map { "\($0.name) is not a column" } ?? "\(path) is not in the schema"
             copy.mistake = copy.mistake ?? GraphError(.misuse, "\(what); a patch sets columns", type: R.schema.name)
             return copy
         }
-        copy.columns += property.columnNames
+        copy.columns += columns
         value.encode(into: &copy.values)
         return copy
     }

@@ -16,13 +16,15 @@ public struct Query<R: StoredRecord>: Sendable {
         return copy
     }
 
-    /// Sorts by a property, after those named before. NULL comes first, as SQLite has it.
+    /// Sorts by a property, or by `\.location.latitude`, a part of an embedded one, after those named before. NULL comes first, as SQLite has it.
     public func sorted<V: Storable>(
         by path: any KeyPath<R, V> & Sendable, descending: Bool = false
     ) -> Self {
         var copy = self
-        let name = R.schema.property(at: path)?.name ?? "rowid"
-        copy.order.append("\(Layout.quoted(name)) \(descending ? "DESC" : "ASC")")
+        let names = R.schema.columnNames(at: path) ?? ["rowid"]
+        copy.order += names.map(Layout.quoted).map {
+            "\(Layout.number($0, of: V.self) ?? $0) \(descending ? "DESC" : "ASC")"
+        }
         return copy
     }
 
@@ -47,7 +49,7 @@ public struct Query<R: StoredRecord>: Sendable {
         var order = order
         if limit != nil || offset != nil {
             // A total order: the statement for the rows and those for their lists must choose the same page.
-            order.append(Layout.quoted(R.schema.key?.name ?? "id"))
+            order += (R.schema.key?.columnNames ?? ["id"]).map(Layout.quoted)
         }
         if !order.isEmpty { sql += "ORDER BY \(order.joined(separator: ", ")) " }
         if limit != nil || offset != nil { sql += "LIMIT ? OFFSET ?" }

@@ -15,7 +15,8 @@ public class ReadTransaction: GraphSource {
     /// The records of a query, in its order.
     public func fetch<R: StoredRecord>(_ query: Query<R>) async throws -> [R] {
         let tail = query.tail
-        let owners = tail.isEmpty ? nil : "IN (SELECT \(keyColumn(R.self)) FROM \(table(R.self)) \(tail))"
+        let key = keyColumns(R.self).joined(separator: ", ")
+        let owners = tail.isEmpty ? nil : "IN (SELECT \(key) FROM \(table(R.self)) \(tail))"
         return try select(R.self, RowChoice(tail: tail, owners: owners, values: query.values))
     }
 
@@ -30,7 +31,10 @@ public class ReadTransaction: GraphSource {
 
     /// The record with that id; nil if there is none.
     public func find<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> R? {
-        try select(type, RowChoice(tail: "WHERE \(keyColumn(type)) = ?", owners: "= ?", values: [id.stored])).first
+        let values = id.storedValues
+        let key = Layout.row(keyColumns(type))
+        let marks = "= \(Layout.marks(values.count))"
+        return try select(type, RowChoice(tail: "WHERE \(key) \(marks)", owners: marks, values: values)).first
     }
 
     // MARK: GraphSource
@@ -39,7 +43,7 @@ public class ReadTransaction: GraphSource {
     where D.ID: Storable & Hashable {
         guard let record = type as? any StoredRecord.Type else { throw notStored(type) }
         func fetch<R: StoredRecord>(_ record: R.Type) throws -> [D] {
-            try select(record, where: keyColumn(record), isIn: ids.map(\.stored)) as? [D] ?? []
+            try select(record, where: keyColumns(record), isIn: Self.encoded(ids)) as? [D] ?? []
         }
         return try fetch(record)
     }
@@ -49,9 +53,17 @@ public class ReadTransaction: GraphSource {
     ) async throws -> [D] where D.ID: Storable & Hashable {
         guard let record = type as? any StoredRecord.Type else { throw notStored(type) }
         func fetch<R: StoredRecord>(_ record: R.Type) throws -> [D] {
-            try select(record, where: Layout.quoted(name), isIn: owners.map(\.stored)) as? [D] ?? []
+            let columns = R.schema.properties.first { $0.name == name }?.columnNames ?? [name]
+            return try select(record, where: columns.map(Layout.quoted), isIn: Self.encoded(owners)) as? [D] ?? []
         }
         return try fetch(record)
+    }
+
+    private static func encoded(_ ids: [some Storable]) -> [StoredValue] {
+        var values: [StoredValue] = []
+        values.reserveCapacity(ids.count)
+        for id in ids { id.encode(into: &values) }
+        return values
     }
 
     private func notStored(_ type: Any.Type) -> GraphError {
@@ -61,27 +73,36 @@ public class ReadTransaction: GraphSource {
     // MARK: Selecting
 
     func table<R: StoredRecord>(_ type: R.Type) -> String { Layout.quoted(R.schema.name) }
-    func keyColumn<R: StoredRecord>(_ type: R.Type) -> String { Layout.quoted(R.schema.key?.name ?? "id") }
+    func keyColumns<R: StoredRecord>(_ type: R.Type) -> [String] {
+        (R.schema.key?.columnNames ?? ["id"]).map(Layout.quoted)
+    }
 
-    /// The rows whose column holds one of `values`: one statement, but for more values than the engine binds at once.
+    /// The rows whose columns hold one of `values`, which stand one after the other: one statement, but for more values
+    /// than the engine binds at once.
     private func select<R: StoredRecord>(
-        _ type: R.Type, where column: String, isIn values: [StoredValue]
+        _ type: R.Type, where columns: [String], isIn values: [StoredValue]
     ) throws -> [R] {
         try check()
-        if try isMostOfTable(type, values.count) {
-            return try select(type, RowChoice(keep: (column, Set(values.map(RowKey.init)))))
+        let width = columns.count
+        if try isMostOfTable(type, values.count / width) {
+            let keys = stride(from: 0, to: values.count, by: width).map { RowKey(values[$0..<$0 + width]) }
+            return try select(type, RowChoice(keep: (columns, Set(keys))))
         }
         var records: [R] = []
         var start = 0
         while start < values.count {
-            let part = Array(values[start..<min(start + connection.variableLimit, values.count)])
+            let most = connection.variableLimit / width * width
+            let part = Array(values[start..<min(start + most, values.count)])
             start += part.count
-            let marks = "IN (" + String(repeating: "?,", count: part.count - 1) + "?)"
-            let key = keyColumn(type)
-            let owners = column == key ? marks : "IN (SELECT \(key) FROM \(table(type)) WHERE \(column) \(marks))"
+            let marks = "IN \(Layout.choice(part.count / width, width: width))"
+            let key = keyColumns(type)
+            let test = "\(Layout.row(columns)) \(marks)"
+            let owners =
+                columns == key
+                ? marks : "IN (SELECT \(key.joined(separator: ", ")) FROM \(table(type)) WHERE \(test))"
             records += try select(
                 type,
-                RowChoice(tail: "WHERE \(column) \(marks)", owners: owners, values: part, isCached: part.count < 16))
+                RowChoice(tail: "WHERE \(test)", owners: owners, values: part, isCached: part.count < 16))
         }
         return records
     }
@@ -100,18 +121,20 @@ public class ReadTransaction: GraphSource {
         let schema = R.schema
         let names = schema.properties.flatMap { $0.isList || $0.isNested ? [] : $0.columnNames }
         let columns = names.map(Layout.quoted)
-        let key = Int32(names.firstIndex(of: schema.key?.name ?? "id") ?? 0)
+        let keyColumns = keyColumns(R.self)
+        let key = range(of: keyColumns, in: columns)
         let lists = try schema.properties.filter(\.isList).map { property in
             try gather(
-                Layout.listTable(schema.name, property.name), rows, isOfKey: rows.keep?.column == columns[Int(key)])
+                Layout.listTable(schema.name, property.name), schema.linkColumns(of: property), rows,
+                isOfKey: rows.keep?.columns == keyColumns)
         }
         let sql = "SELECT \(columns.joined(separator: ", ")) FROM \(table(type)) \(rows.tail)"
         return try connection.withStatement(sql, rows.values, isCached: rows.isCached) { statement in
             let cursor = statement.cursor(lists.isEmpty ? nil : LinkLists(lists.map(\.rows)))
-            let kept = rows.keep.flatMap { keep in columns.firstIndex(of: keep.column).map { (Int32($0), keep.keys) } }
+            let kept = rows.keep.map { keep in (range(of: keep.columns, in: columns), keep.keys) }
             return try schema.decode(cursor) {
                 while try statement.step() {
-                    if let (column, keys) = kept, !keys.contains(RowKey(statement, column)) { continue }
+                    if let (place, keys) = kept, !keys.contains(RowKey(statement, place)) { continue }
                     if !lists.isEmpty {
                         let key = RowKey(statement, key)
                         for list in lists { list.rows.current = list.ranges[key] ?? 0..<0 }
@@ -123,28 +146,40 @@ public class ReadTransaction: GraphSource {
         }
     }
 
+    /// Where a property's columns stand, which do so side by side.
+    private func range(of names: [String], in columns: [String]) -> Range<Int32> {
+        let start = Int32(names.first.flatMap(columns.firstIndex) ?? 0)
+        return start..<start + Int32(names.count)
+    }
+
     /// One link property's lists of all the rows.
-    private func gather(_ name: String, _ choice: RowChoice, isOfKey: Bool) throws -> (
-        rows: LinkRows, ranges: [RowKey: Range<Int>]
-    ) {
+    private func gather(
+        _ name: String, _ columns: (owner: [String], target: [String]), _ choice: RowChoice, isOfKey: Bool
+    ) throws -> (rows: LinkRows, ranges: [RowKey: Range<Int>]) {
         let rows = LinkRows()
         var ranges: [RowKey: Range<Int>] = [:]
-        let filter = choice.owners.map { "WHERE owner \($0) " } ?? ""
-        let sql = "SELECT owner, target FROM \(name) \(filter)ORDER BY owner, position"
+        let owners = columns.owner.map(Layout.quoted)
+        let list = owners.joined(separator: ", ")
+        let width = Int32(owners.count)
+        let end = width + Int32(columns.target.count)
+        let filter = choice.owners.map { "WHERE \(Layout.row(owners)) \($0) " } ?? ""
+        let sql =
+            "SELECT \(list), \(columns.target.map(Layout.quoted).joined(separator: ", ")) "
+            + "FROM \(name) \(filter)ORDER BY \(list), position"
         try connection.withStatement(sql, choice.values, isCached: choice.isCached) { statement in
             let cursor = statement.cursor(nil)
             var start = 0
             var owner: RowKey?
             var isKept = false
             while try statement.step() {
-                let next = RowKey(statement, 0)
+                let next = RowKey(statement, 0..<width)
                 if next != owner {
                     if let owner, isKept { ranges[owner] = start..<rows.count }
                     owner = next
                     start = rows.count
                     isKept = !isOfKey || choice.keep?.keys.contains(next) ?? true
                 }
-                if isKept { try rows.append(cursor, column: 1) }
+                if isKept { for column in width..<end { try rows.append(cursor, column: column) } }
             }
             if let owner, isKept { ranges[owner] = start..<rows.count }
         }
@@ -159,6 +194,6 @@ private struct RowChoice {
     var owners: String?
     var values: [StoredValue] = []
     /// The rows to keep of those that are read.
-    var keep: (column: String, keys: Set<RowKey>)?
+    var keep: (columns: [String], keys: Set<RowKey>)?
     var isCached = true
 }

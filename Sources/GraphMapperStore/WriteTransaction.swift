@@ -53,7 +53,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         guard !patch.columns.isEmpty else { return try await find(R.self, patch.id) != nil }
         let list = patch.columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
         try connection.execute(
-            "UPDATE \(table(R.self)) SET \(list) WHERE \(keyColumn(R.self)) = ?", patch.values + [patch.id.stored])
+            "UPDATE \(table(R.self)) SET \(list) WHERE \(isKey(R.self))", patch.values + patch.id.storedValues)
         return connection.changeCount > 0
     }
 
@@ -61,9 +61,11 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     @discardableResult
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
-        try connection.execute("DELETE FROM \(table(type)) WHERE \(keyColumn(type)) = ?", [id.stored])
+        try connection.execute("DELETE FROM \(table(type)) WHERE \(isKey(type))", id.storedValues)
         return connection.changeCount > 0
     }
+
+    private func isKey<R: StoredRecord>(_ type: R.Type) -> String { Self.match(R.schema.key?.columnNames ?? ["id"]) }
 
     /// Runs a statement of one's own.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
@@ -142,53 +144,76 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
 
     /// Edits the rows of an ordered link: as few as the longest common subsequence allows, for a move one.
     private func relink(_ link: ChangeSet.Relink) throws {
-        guard let owner = link.key.first else { return }
-        let name = Layout.listTable(link.table, link.property)
-        if link.base.isEmpty, let first = link.targets.first {
+        let list = LinkTable(link)
+        let width = max(1, link.targetColumns.count)
+        if link.base.isEmpty, link.targets.count >= width {
             // The first row goes in only if nobody else filled the list: no statement is spent on looking.
             try connection.execute(
-                "INSERT INTO \(name) (owner, position, target) SELECT ?1, ?2, ?3 "
-                    + "WHERE NOT EXISTS (SELECT 1 FROM \(name) WHERE owner = ?1)",
-                [owner, .integer(Layout.gap), first])
-            if connection.changeCount == 0 { try expect(rows(of: owner, name).map { $0[1] }, link, name) }
-            for (index, target) in link.targets.enumerated().dropFirst() {
-                try insert(name, owner, Int64(index + 1) * Layout.gap, target)
+                list.insertFirst, link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key)
+            if connection.changeCount == 0 { try expect(rows(list, link.key).flatMap { $0.dropFirst() }, link) }
+            for start in stride(from: width, to: link.targets.count, by: width) {
+                let position = Int64(start / width + 1) * Layout.gap
+                try connection.execute(
+                    list.insert, link.key + [.integer(position)] + link.targets[start..<start + width])
             }
             return
         }
-        let rows = try rows(of: owner, name)
-        try expect(rows.map { $0[1] }, link, name)
+        let rows = try rows(list, link.key)
+        try expect(rows.flatMap { $0.dropFirst() }, link)
         let positions: [Int64] = rows.compactMap { if case .integer(let position) = $0[0] { position } else { nil } }
-        for edit in ListEdit.minimal(from: link.base, positions, to: link.targets, gap: Layout.gap) {
+        func parted(_ keys: [StoredValue]) -> [[StoredValue]] {
+            stride(from: 0, to: keys.count, by: width).map { Array(keys[$0..<min($0 + width, keys.count)]) }
+        }
+        for edit in ListEdit.minimal(
+            from: parted(link.base), positions, to: parted(link.targets), gap: Layout.gap)
+        {
             switch edit {
-            case .delete(let position):
-                try connection.execute(
-                    "DELETE FROM \(name) WHERE owner = ? AND position = ?", [owner, .integer(position)])
+            case .delete(let position): try connection.execute(list.delete, link.key + [.integer(position)])
             case .move(let from, let to):
-                try connection.execute(
-                    "UPDATE \(name) SET position = ? WHERE owner = ? AND position = ?",
-                    [.integer(to), owner, .integer(from)])
-            case .insert(let position, let target): try insert(name, owner, position, target)
+                try connection.execute(list.move, [.integer(to)] + link.key + [.integer(from)])
+            case .insert(let position, let target):
+                try connection.execute(list.insert, link.key + [.integer(position)] + target)
             }
         }
     }
 
-    private func rows(of owner: StoredValue, _ name: String) throws -> [[StoredValue]] {
-        try connection.rows("SELECT position, target FROM \(name) WHERE owner = ? ORDER BY position", [owner])
+    private func rows(_ list: LinkTable, _ owner: [StoredValue]) throws -> [[StoredValue]] {
+        try connection.rows(list.select, owner)
     }
 
-    private func insert(_ name: String, _ owner: StoredValue, _ position: Int64, _ target: StoredValue) throws {
-        try connection.execute(
-            "INSERT INTO \(name) (owner, position, target) VALUES (?, ?, ?)", [owner, .integer(position), target])
-    }
-
-    private func expect(_ found: [StoredValue], _ link: ChangeSet.Relink, _ name: String) throws {
+    private func expect(_ found: [StoredValue], _ link: ChangeSet.Relink) throws {
         guard found == link.base else {
+            let width = max(1, link.targetColumns.count)
             throw GraphError(
                 .conflict,
-                "another writer changed the list from \(link.base.count) to \(found.count) links; refresh "
-                    + "and save again", type: link.table, id: link.key.map(\.description).joined(),
-                property: link.property)
+                "another writer changed the list from \(link.base.count / width) to \(found.count / width) links; "
+                    + "refresh and save again", type: link.table,
+                id: link.key.map(\.description).joined(separator: ", "), property: link.property)
         }
+    }
+}
+
+/// The statements of one ordered link's table.
+private struct LinkTable {
+    let select: String
+    let insert: String
+    let insertFirst: String
+    let delete: String
+    let move: String
+
+    init(_ link: ChangeSet.Relink) {
+        let name = Layout.listTable(link.table, link.property)
+        let owner = link.ownerColumns.map(Layout.quoted)
+        let target = link.targetColumns.map(Layout.quoted)
+        let isOwner = owner.map { "\($0) = ?" }.joined(separator: " AND ")
+        let columns = (owner + ["position"] + target).joined(separator: ", ")
+        let marks = String(repeating: "?, ", count: owner.count + target.count) + "?"
+        select = "SELECT position, \(target.joined(separator: ", ")) FROM \(name) WHERE \(isOwner) ORDER BY position"
+        insert = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))"
+        insertFirst =
+            "INSERT INTO \(name) (\(columns)) SELECT \(marks) "
+            + "WHERE NOT EXISTS (SELECT 1 FROM \(name) WHERE \(isOwner))"
+        delete = "DELETE FROM \(name) WHERE \(isOwner) AND position = ?"
+        move = "UPDATE \(name) SET position = ? WHERE \(isOwner) AND position = ?"
     }
 }

@@ -84,6 +84,7 @@ import Testing
         return text.split(separator: "\n").compactMap { message in
             let parts = message.split(separator: ":")
             guard message.hasPrefix("/"), parts.count > 3, let line = Int(parts[1]) else { return nil }
+            guard lines.indices.contains(line - 1) else { return String(message) }
             return parts[3...].joined(separator: ":") + " | " + lines[line - 1].drop { $0 == " " }
         }
     }

@@ -96,7 +96,7 @@ extension Step {
             let isUntouched = { (slot: Int, object: D.Model) in
                 isFixed || !isEdited(slot, model(object), holding, targets)
             }
-            for index in table.arrived {
+            for index in table.arrived.prefix(table.followed[index]) {
                 let slot = Int(table.slots[Int(index)])
                 guard let object = table.model(at: slot), let dto = table.incoming[Int(index)] else { continue }
                 if table.snapshots[slot] != nil, !isUntouched(slot, object) { continue }
@@ -124,6 +124,18 @@ extension Step {
         }
         step.settle = { dto, object, core in settle(object, get(dto), from, model, set, core) }
         step.answer = { object, snapshot, core in try answer(owner(object, snapshot.flatMap(get), core)) }
+        step.linkKnown = { table, start, core in
+            let targets = try core.table(C.self)
+            let holding = table.holding(from)
+            for index in table.arrived[start...] {
+                let slot = Int(table.slots[Int(index)])
+                guard let ref = table.incoming[Int(index)].flatMap(get), let owner = targets.identity.slot(ref.id),
+                    let target = targets.model(at: owner), let object = table.model(at: slot), model(object) == nil
+                else { continue }
+                set(object, target)
+                holding.name(slot, owner: owner)
+            }
+        }
         return step
     }
 

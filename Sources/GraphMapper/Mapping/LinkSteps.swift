@@ -199,7 +199,7 @@ extension Step {
             for place in range { owners.append(table.ids[Int(table.arrived[place])]) }
             try core.table(C.self).wantHeld(by: foreignKey, owners)
         }
-        step.link = { table, _, core in
+        step.link = { table, step, core in
             let targets = try core.table(C.self)
             let holding = targets.holding(foreignKey)
             var children: [IDKey<D.ID>: [C.Model]] = [:]
@@ -208,7 +208,7 @@ extension Step {
                 guard let owner = targets.incoming[Int(index)].flatMap(key) else { continue }
                 children[IDKey(owner), default: []].append(try targets.linked(index))
             }
-            for index in table.arrived {
+            for index in table.arrived.prefix(table.followed[step]) {
                 let slot = Int(table.slots[Int(index)])
                 let id = table.ids[Int(index)]
                 guard let object = table.model(at: slot) else { continue }

@@ -35,14 +35,21 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         needing link: repeat KeyPath<D, each L>, make: @escaping (D, repeat (each L).Shape) throws -> D.Model,
         @MappingBuilder<D> properties: () -> [Step<D>]
     ) {
+        var needed: Set<AnyKeyPath> = []
+        func need(_ path: AnyKeyPath) { needed.insert(path) }
+        repeat need(each link)
         self.init(
-            steps: properties(), passes: Passes(),
+            steps: properties(), needed: needed, passes: Passes(),
             make: { dto, core in try make(dto, repeat try (each L).needed(dto[keyPath: each link], core)) })
     }
 
     @usableFromInline
-    init(steps unnumbered: [Step<D>], passes: Passes<D>, make: @escaping (D, SessionCore) throws -> D.Model) {
+    init(
+        steps unnumbered: [Step<D>], needed: Set<AnyKeyPath> = [], passes: Passes<D>,
+        make: @escaping (D, SessionCore) throws -> D.Model
+    ) {
         var steps = unnumbered
+        for index in steps.indices { steps[index].isNeeded = steps[index].property.map(needed.contains) ?? false }
         let links = steps.indices.filter { steps[$0].link != nil }
         for (bit, index) in zip(0..<64, links) { steps[index].bit = 1 << UInt64(bit) }
         self.steps = steps
@@ -60,8 +67,10 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         if let id = steps.lazy.compactMap({ $0.property == key ? $0.idOf : nil }).first {
             idOf = id
         } else {
-            idOf = { _ in .probe(0) }
-            mistakes.append("\(name): no Field(\\.id, …) says where the model keeps its id")
+            let mistake = "\(name): no Field(\\.id, …) says where the model keeps its id"
+            // Whoever asks has passed over the mistake: sessions raise it at their first use.
+            idOf = { _ in preconditionFailure(mistake) }
+            mistakes.append(mistake)
         }
         for property in D.schema.properties {
             let count = steps.count { $0.property == property.path }

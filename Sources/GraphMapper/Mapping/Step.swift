@@ -24,6 +24,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var gather: ((Table<D>, Range<Int>, Int, SessionCore) throws -> Void)?
     /// Sets the models' links; all models exist.
     @usableFromInline var link: ((Table<D>, Int, SessionCore) throws -> Void)?
+    /// Sets the links of DTOs from that place on, which the load does not follow, to what the session has anyway.
+    @usableFromInline var linkKnown: ((Table<D>, Int, SessionCore) throws -> Void)?
     /// Tells the session of the models that this one links to, on the way back.
     @usableFromInline var visit: ((D.Model, Int, SessionCore) throws -> Void)?
     /// Whether the model's link is nil or empty, which means "unknown" in a link that was never filled.
@@ -37,6 +39,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// The model's link property, by which a load is told to follow an on-demand link.
     @usableFromInline var modelPath: AnyKeyPath?
     @usableFromInline var isOnDemand = false
+    /// Whether the model's initializer needs the link, which then is always followed.
+    var isNeeded = false
 
     // Off the loops: what saves, roll-backs and late loads ask for.
 

@@ -10,11 +10,11 @@ public final class LinkLists {
 }
 
 /// The lists of one link property as the engine read them: one cell a target, and which cells belong to the row that
-/// is being decoded.
+/// is being decoded. A target whose key has several columns takes as many cells.
 ///
 /// Cells are kept as the engine had them, so that an app's record type decodes them where its own types are known.
 public final class LinkRows {
-    /// The current row's targets.
+    /// The cells of the current row's targets.
     public var current: Range<Int> = 0..<0
     private var cells: [StoredCell] = []
     private var arena: [UInt8] = []
@@ -22,10 +22,10 @@ public final class LinkRows {
     /// Holds nothing yet.
     public init() {}
 
-    /// How many targets there are, of all rows.
+    /// How many cells there are, of all rows.
     public var count: Int { cells.count }
 
-    /// Takes the target in a column of an engine's row.
+    /// Takes the target, or a part of its key, in a column of an engine's row.
     public func append(_ cursor: RowCursor, column: Int32) throws {
         for storage in [StorageClass.blob, .integer, .text, .real] {
             var cell = Cell()

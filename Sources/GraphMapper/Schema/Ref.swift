@@ -9,9 +9,12 @@ public struct Ref<D: DTO & Identifiable>: Hashable, Sendable where D.ID: Storabl
 extension Ref: Storable {
     public static var columns: [Column] { D.ID.columns }
     public static var link: LinkTarget? { target(isList: false) }
-    public static func probe(_ n: Int) -> Self { Ref(.probe(n)) }
+    public static func probe(_ n: Int) throws -> Self { Ref(try .probe(n)) }
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self {
         Ref(try D.ID.read(cursor, at: &position))
+    }
+    @inlinable public static func readOptional(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self? {
+        try D.ID.readOptional(cursor, at: &position).map { Ref($0) }
     }
     public func encode(into values: inout [StoredValue]) { id.encode(into: &values) }
 
@@ -24,7 +27,7 @@ extension Ref: Storable {
 extension Array: Storable where Element: OrderedLink {
     public static var columns: [Column] { [] }
     public static var link: LinkTarget? { Element.listTarget }
-    public static func probe(_ n: Int) -> [Element] { [.probe(n)] }
+    public static func probe(_ n: Int) throws -> [Element] { [try .probe(n)] }
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> [Element] {
         defer { position.list += 1 }
         guard let lists = cursor.lists, position.list < lists.properties.count else { return [] }
@@ -35,10 +38,8 @@ extension Array: Storable where Element: OrderedLink {
             var list: [Element] = []
             list.reserveCapacity(range.count)
             var place = RowPosition()
-            for index in range {
-                place.column = Int32(truncatingIfNeeded: index)
-                list.append(try Element.read(cells, at: &place))
-            }
+            place.column = Int32(truncatingIfNeeded: range.lowerBound)
+            while Int(place.column) < range.upperBound { list.append(try Element.read(cells, at: &place)) }
             return list
         }
     }

@@ -4,21 +4,18 @@
 public struct RowReader<D> {
     @usableFromInline let cursor: RowCursor?
     @usableFromInline let other: OtherReader?
-    @usableFromInline var position = RowPosition()
+    @usableFromInline var position: RowPosition
 
-    @inlinable @inline(__always) init(_ cursor: RowCursor) {
+    @inlinable @inline(__always) init(_ cursor: RowCursor, at position: RowPosition = RowPosition()) {
         self.cursor = cursor
         self.other = nil
+        self.position = position
     }
 
-    init(recording recorder: Recorder) {
+    init(_ other: OtherReader) {
         cursor = nil
-        other = .recording(recorder)
-    }
-
-    init(answering answer: @escaping (Int) throws -> Any) {
-        cursor = nil
-        other = .answering(answer)
+        self.other = other
+        position = RowPosition()
     }
 
     /// The value of the property at `path`, kept under `name`.
@@ -33,7 +30,8 @@ public struct RowReader<D> {
     @usableFromInline @inline(never)
     mutating func elsewhere<V: Storable>(_ name: StaticString, _ path: any KeyPath<D, V> & Sendable) throws -> V {
         switch other {
-        case .recording(let recorder): return recorder.record(name, path)
+        case .recording(let recorder): return try recorder.record(name, path)
+        case .probing(let n): return try V.probe(n)
         case .answering(let answer):
             let index = position.list
             position.list += 1
@@ -50,6 +48,8 @@ public struct RowReader<D> {
 @usableFromInline enum OtherReader {
     case recording(Recorder)
     case answering((Int) throws -> Any)
+    /// Every property is its type's probe of one number.
+    case probing(Int)
 }
 
 /// Learns a schema by running its closure with probes.
@@ -57,14 +57,16 @@ public struct RowReader<D> {
     private var found: [Any] = []
     private var checks: [(Any) -> Bool] = []
     private var names: [String] = []
+    /// Those of embedded values' own schemas.
+    private var mistakes: [String] = []
     /// Whether the value that a property was given is the DTO's id.
     private var isKey: [(any Hashable) -> Bool] = []
     private var pass = 0
 
     /// `probe(n >> pass)` tells apart, over the passes, also properties of types with two values.
-    func record<D, V: Storable>(_ name: StaticString, _ path: any KeyPath<D, V> & Sendable) -> V {
+    func record<D, V: Storable>(_ name: StaticString, _ path: any KeyPath<D, V> & Sendable) throws -> V {
         let name = "\(name)"
-        let value = V.probe((checks.count + 1) >> pass)
+        let value = try V.probe((checks.count + 1) >> pass)
         let offset = MemoryLayout<D>.offset(of: path)
         // A struct's stored property is read at its offset, five times faster than through the key path.
         let get: @Sendable (D) -> V = { dto in
@@ -72,6 +74,7 @@ public struct RowReader<D> {
             return withUnsafeBytes(of: dto) { $0.load(fromByteOffset: offset, as: V.self) }
         }
         names.append(name)
+        mistakes += V.schemaMistakes
         found.append(
             Property<D>(
                 name: name, path: path, columns: V.columns, link: V.link,
@@ -102,7 +105,7 @@ public struct RowReader<D> {
         for pass in 0..<8 {
             let recorder = Recorder()
             recorder.pass = pass
-            var reader = RowReader<D>(recording: recorder)
+            var reader = RowReader<D>(.recording(recorder))
             do {
                 let dto = try make(&reader)
                 for (name, check) in zip(recorder.names, recorder.checks) where !check(dto) {
@@ -110,6 +113,7 @@ public struct RowReader<D> {
                     if !mistakes.contains(text) { mistakes.append(text) }
                 }
                 if pass == 0 {
+                    mistakes += recorder.mistakes.filter { !mistakes.contains($0) }
                     mistakes += unread(schema, dto, recorder.found.count)
                     properties = recorder.found.compactMap { $0 as? Property<D> }
                     if let id = identity(of: dto), let key = recorder.isKey.firstIndex(where: { $0(id) }) {
@@ -169,7 +173,7 @@ extension RowReader {
                 throw GraphError(.invalidSchema, "\(name) needs \(V.self)")
             }
             return value
-        case nil: return V.empty
+        case .probing, nil: return V.empty
         }
     }
 }

@@ -26,8 +26,11 @@ public struct Property<D>: Sendable {
     public internal(set) var isKey = false
     let type: Any.Type
 
-    /// The names of its columns.
-    public var columnNames: [String] { columns.map { $0.suffix.isEmpty ? name : "\(name)_\($0.suffix)" } }
+    /// The names of its columns: the property's, with a suffix for each part of a value of several columns. A property
+    /// whose name is empty leaves its parts their own names.
+    public var columnNames: [String] {
+        columns.map { $0.suffix.isEmpty ? name : name.isEmpty ? $0.suffix : "\(name)_\($0.suffix)" }
+    }
     /// Nested DTOs are neither columns nor links of the table.
     public var isNested: Bool { link == nil && columns.isEmpty }
     /// Whether it is a list of links, which is kept apart from the row.
@@ -44,6 +47,8 @@ public struct Schema<D>: Sendable {
     public let name: String
     /// The properties, in the order in which they are read.
     public let properties: [Property<D>]
+    /// The columns of all properties, each with its name for a suffix: what a value of several columns spans.
+    public let columns: [Column]
     /// What is wrong with the schema, in sentences. Empty for a good one.
     public let mistakes: [String]
     /// Makes a DTO from what the reader answers.
@@ -79,6 +84,11 @@ public struct Schema<D>: Sendable {
         self.make = make
         self.readAll = readAll
         (properties, mistakes) = Recorder.study(name, make)
+        columns = properties.flatMap { property in
+            zip(property.columnNames, property.columns).map {
+                Column($1.storage, suffix: $0, isNullable: $1.isNullable)
+            }
+        }
     }
 
     /// The property at `path`, if the schema has it. Complexity: O(number of properties).
@@ -112,7 +122,8 @@ public struct Schema<D>: Sendable {
         for property in properties {
             column += Int32(property.columns.count)
             if column >= position.column, !property.columns.isEmpty {
-                place = property.name
+                let names = property.columnNames
+                place = names[min(max(0, Int(position.column - 1 - column) + names.count), names.count - 1)]
                 break
             }
         }
@@ -127,9 +138,31 @@ public struct Schema<D>: Sendable {
         return error
     }
 
+    /// The names of the columns of a property, or of a part of an embedded one: `\.location.latitude`. Nil if the schema
+    /// has no such property.
+    public func columnNames(at path: AnyKeyPath) -> [String]? {
+        if let property = property(at: path) { return property.columnNames }
+        for property in properties {
+            guard let type = property.type as? any EmbeddedValue.Type else { continue }
+            for (part, range) in type.parts(of: property.path) where part == path {
+                return Array(property.columnNames[range])
+            }
+        }
+        return nil
+    }
+
+    /// The columns of the table that keeps an ordered link: `owner` and `target`, or one a part of a key that has
+    /// several.
+    public func linkColumns(of link: Property<D>) -> (owner: [String], target: [String]) {
+        func names(_ side: String, _ key: [Column]) -> [String] {
+            key.count < 2 ? [side] : key.map { "\(side)_\($0.suffix)" }
+        }
+        return (names("owner", key?.columns ?? []), names("target", link.link?.keyColumns ?? []))
+    }
+
     /// Makes a DTO with each property answered by `answer(index)`, which must have the property's type.
     func make(answering answer: @escaping (Int) throws -> Any) throws -> D {
-        var reader = RowReader<D>(answering: answer)
+        var reader = RowReader<D>(.answering(answer))
         return try make(&reader)
     }
 }

@@ -23,19 +23,25 @@ public protocol Storable: Equatable, Sendable {
     /// What the property points to, if it is a link.
     static var link: LinkTarget? { get }
     /// A value that differs from `probe(m)` for `m != n` where the type has enough values.
-    static func probe(_ n: Int) -> Self
+    static func probe(_ n: Int) throws -> Self
+    /// What is wrong with the type's own schema, if it has one, in sentences.
+    static var schemaMistakes: [String] { get }
     /// Reads a value at `position` and moves it past the value's columns.
     static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self
-    /// The same, where NULL in the first column answers nil.
+    /// The same, where NULL answers nil: in the first column, or in all of them if the value is embedded.
     static func readOptional(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self?
     /// Appends one stored value a column.
     func encode(into values: inout [StoredValue])
     /// Whether the stored representations are the same, bit for bit.
     static func isSame(_ left: Self, _ right: Self) -> Bool
+    /// Whether the value is stored as nil is: NULL in every column.
+    var isStoredAsNull: Bool { get }
 }
 
 extension Storable {
     public static var link: LinkTarget? { nil }
+    public static var schemaMistakes: [String] { [] }
+    @inlinable public var isStoredAsNull: Bool { false }
     @inlinable public static func isSame(_ left: Self, _ right: Self) -> Bool { left == right }
     @inlinable
     public static func readOptional(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self? {
@@ -46,10 +52,12 @@ extension Storable {
         return try read(cursor, at: &position)
     }
     /// The value's single stored value, or its first one.
-    public var stored: StoredValue {
+    public var stored: StoredValue { storedValues.first ?? .null }
+    /// The value's stored values, one a column.
+    public var storedValues: [StoredValue] {
         var values: [StoredValue] = []
         encode(into: &values)
-        return values.first ?? .null
+        return values
     }
 }
 
@@ -227,12 +235,53 @@ extension Date: Storable {
     public static func isSame(_ left: Date, _ right: Date) -> Bool { left.microseconds == right.microseconds }
 }
 
+/// Stored as its absolute text, exactly.
+extension URL: Storable {
+    public static var columns: [Column] { [Column(.text)] }
+    public static func probe(_ n: Int) -> URL { URL(fileURLWithPath: "/\(n)") }
+    /// Reads a URL; text that is none as it stands is an error.
+    public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> URL {
+        let text = try String.read(cursor, at: &position)
+        guard let url = URL(string: text), String.isSame(url.absoluteString, text) else {
+            throw GraphError(
+                .conversion, "\"\(text)\" is no URL as it stands; read it as a String, and map it using .url")
+        }
+        return url
+    }
+    public func encode(into values: inout [StoredValue]) { values.append(.text(absoluteString)) }
+    public static func isSame(_ left: URL, _ right: URL) -> Bool {
+        String.isSame(left.absoluteString, right.absoluteString)
+    }
+}
+
+/// Stored as text, exactly, with a point whatever the locale: `0.1`. Queries tell equal ones exactly, and order them as
+/// floating-point numbers; NaN is neither less nor greater.
+extension Decimal: Storable {
+    public static var columns: [Column] { [Column(.text)] }
+    public static func probe(_ n: Int) -> Decimal { Decimal(n) }
+    /// Reads a number; text that is none, or has more digits than a `Decimal`, is an error.
+    public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Decimal {
+        let text = try String.read(cursor, at: &position)
+        if text == "NaN" { return .nan }
+        guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")),
+            text == value.description
+        else { throw GraphError(.conversion, "\"\(text)\" is no decimal number as it stands") }
+        return value
+    }
+    public func encode(into values: inout [StoredValue]) { values.append(.text(description)) }
+    public static func isSame(_ left: Decimal, _ right: Decimal) -> Bool {
+        left == right || left.isNaN && right.isNaN
+    }
+}
+
 extension Optional: Storable where Wrapped: Storable {
     public static var columns: [Column] {
         Wrapped.columns.map { Column($0.storage, suffix: $0.suffix, isNullable: true) }
     }
     public static var link: LinkTarget? { Wrapped.link }
-    public static func probe(_ n: Int) -> Wrapped? { .some(.probe(n)) }
+    public static var schemaMistakes: [String] { Wrapped.schemaMistakes }
+    public static func probe(_ n: Int) throws -> Wrapped? { .some(try .probe(n)) }
+    @inlinable public var isStoredAsNull: Bool { self?.isStoredAsNull ?? true }
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Wrapped? {
         try Wrapped.readOptional(cursor, at: &position)
     }
@@ -243,7 +292,7 @@ extension Optional: Storable where Wrapped: Storable {
         switch (left, right) {
         case (nil, nil): true
         case (let left?, let right?): Wrapped.isSame(left, right)
-        default: false
+        case (let value?, nil), (nil, let value?): value.isStoredAsNull
         }
     }
 }

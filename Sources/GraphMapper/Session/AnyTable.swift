@@ -12,7 +12,10 @@ public class AnyTable {
     func wantAll() {}
     func requireLoaded() throws {}
     func startLoad() {}
+    func endLevel() {}
     func expand() throws {}
+    /// The links to a type, each with how many objects it named; nil for one that the other side holds.
+    func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] { [] }
     func fetch(from source: any GraphSource) async throws {}
     func checkGathered() throws {}
     func makeModels() throws -> Bool { false }

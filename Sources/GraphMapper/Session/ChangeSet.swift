@@ -79,20 +79,27 @@ public struct ChangeSet: Sendable, Hashable {
         public var property: String
         /// The key of the row that has the links.
         public var key: [StoredValue]
-        /// The targets' keys as last read.
+        /// The targets' keys as last read, one after the other.
         public var base: [StoredValue]
-        /// The targets' keys as they are to be.
+        /// The targets' keys as they are to be, one after the other.
         public var targets: [StoredValue]
+        /// The columns of the link table that hold the key of the row that has the links.
+        public var ownerColumns: [String]
+        /// The columns of the link table that hold a target's key: as many as the key has values.
+        public var targetColumns: [String]
 
         /// The links of one property, as they were and as they are to be.
         public init(
-            table: String, property: String, key: [StoredValue], base: [StoredValue], targets: [StoredValue]
+            table: String, property: String, key: [StoredValue], base: [StoredValue], targets: [StoredValue],
+            ownerColumns: [String] = ["owner"], targetColumns: [String] = ["target"]
         ) {
             self.table = table
             self.property = property
             self.key = key
             self.base = base
             self.targets = targets
+            self.ownerColumns = ownerColumns
+            self.targetColumns = targetColumns
         }
     }
 
@@ -147,7 +154,8 @@ extension ChangeSet.Change: CustomStringConvertible {
                 + zip(row.columns, zip(row.expected, row.values))
                 .map { "\($0) \($1.0) → \($1.1)" }.joined(separator: ", ")
         case .relink(let link):
-            "relink \(link.table).\(link.property) \(text(link.key)): \(link.base.count) → \(link.targets.count) targets"
+            "relink \(link.table).\(link.property) \(text(link.key)): \(link.base.count / max(1, link.targetColumns.count))"
+                + " → \(link.targets.count / max(1, link.targetColumns.count)) targets"
         case .delete(let row): "delete \(row.table) \(text(row.key))"
         }
     }

@@ -75,10 +75,11 @@ public final class GraphSession {
         return try table.mapping.passes.models(table, dtos)
     }
 
-    /// Loads the DTOs that `roots` fetches, and everything that they link to, from one snapshot of the backing.
+    /// Loads the DTOs that `roots` fetches, and what they link to as far as `loading` says, from one snapshot of the
+    /// backing.
     @discardableResult
     public func load<D: Mappable>(
-        _ type: D.Type, following: [AnyKeyPath] = [], _ roots: (any GraphSource) async throws -> [D]
+        _ type: D.Type, loading: Loading = .all, _ roots: (any GraphSource) async throws -> [D]
     ) async throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
         let table = try core.table(D.self)
@@ -87,8 +88,8 @@ public final class GraphSession {
         var loaded: [D] = []
         try await required(backing).snapshot { source in
             core.startLoad()
-            core.following = Set(following)
-            defer { core.following = [] }
+            core.loading = loading
+            defer { core.loading = .all }
             loaded = try await roots(source)
             table.mapping.passes.offerAll(table, loaded)
             while try core.expand() {
@@ -100,10 +101,10 @@ public final class GraphSession {
     }
 
     /// The object with this id: from the session if it has it, without a query, else from the backing.
-    public func find<D: Mappable>(_ type: D.Type, _ id: D.ID) async throws -> D.Model?
+    public func find<D: Mappable>(_ type: D.Type, _ id: D.ID, loading: Loading = .all) async throws -> D.Model?
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         if let known = try core.table(D.self).model(id) { return known }
-        return try await load(type) { try await $0.fetch(type, ids: [id]) }.first
+        return try await load(type, loading: loading) { try await $0.fetch(type, ids: [id]) }.first
     }
 
     private func materialise<D: Mappable>(_ roots: [D]) throws {
@@ -115,10 +116,16 @@ public final class GraphSession {
 
     /// Makes `model` part of the next save. Only needed for objects that no loaded object links to, for evicted ones, and
     /// to take back a deletion. Whether its row is there is found out by the save.
-    public func add(_ model: AnyObject) throws { try core.anyTable(for: model).add(model) }
+    public func add(_ model: AnyObject) throws {
+        try validate()
+        try core.anyTable(for: model).add(model)
+    }
 
     /// Deletes the object with the next save. Links to it are written as if they were empty, and are once it is saved.
-    public func delete(_ model: AnyObject) throws { try core.anyTable(for: model).delete(model) }
+    public func delete(_ model: AnyObject) throws {
+        try validate()
+        try core.anyTable(for: model).delete(model)
+    }
 
     /// Forgets the model, with any edits. An error while a load or save is under way.
     public func evict(_ model: AnyObject) throws {

@@ -10,7 +10,7 @@
     @usableFromInline let findChanged: (Table<D>) throws -> [Int]
     @usableFromInline let offerAll: (Table<D>, [D]) -> Void
     @usableFromInline let models: (Table<D>, [D]) throws -> [D.Model]
-    @usableFromInline let mark: (Table<D>, UInt64) -> Void
+    @usableFromInline let mark: (Table<D>, UInt64, Int) -> Void
     @usableFromInline let check: (Table<D>) throws -> Void
 
     @inlinable @inline(__always) init() {
@@ -20,7 +20,7 @@
         walk = { try $0.walkEach() }
         findChanged = { try $0.changedSlots() }
         models = { table, dtos in try dtos.map { try table.required($0.id) } }
-        mark = { $0.markFilled($1) }
+        mark = { $0.markFilled($1, $2) }
         check = { try $0.checkEach() }
         offerAll = { table, dtos in for dto in dtos { _ = table.offer(dto) } }
     }

@@ -72,18 +72,18 @@ extension GraphSession {
     }
 
     private func reload(
-        _ mode: RefreshMode, following: Set<AnyKeyPath> = [], _ want: () throws -> Void
+        _ mode: RefreshMode, following: [AnyKeyPath] = [], _ want: () throws -> Void
     ) async throws {
         try validate()
         await acquire()
         defer { release() }
         try await required(backing).snapshot { source in
             core.startLoad()
-            core.following = following
+            core.loading = .following(following)
             core.merge = mode.merge
             core.beforeTouching = mode.isDiscarding ? { [core] in try core.rollBack() } : nil
             defer {
-                core.following = []
+                core.loading = .all
                 core.merge = nil
                 core.beforeTouching = nil
             }

@@ -59,7 +59,11 @@ extension Schema where D: Identifiable, D.ID: Storable {
     private func relink(
         _ property: Property<D>, _ key: [StoredValue], _ base: [StoredValue], _ targets: [StoredValue]
     ) -> ChangeSet.Change {
-        .relink(.init(table: name, property: property.name, key: key, base: base, targets: targets))
+        let columns = linkColumns(of: property)
+        return .relink(
+            .init(
+                table: name, property: property.name, key: key, base: base, targets: targets,
+                ownerColumns: columns.owner, targetColumns: columns.target))
     }
 }
 

@@ -7,8 +7,9 @@ public final class SessionCore {
     /// Rows gathered by the load under way.
     var gathered = 0
     var limit = 10_000_000
-    /// The key paths of on-demand links that the load under way is to follow.
-    var following: Set<AnyKeyPath> = []
+    /// How far the load under way follows links, and how far it has come.
+    var loading = Loading.all
+    var level = 0
     /// Who wins where the app and another writer have changed one property; nil for the app.
     @usableFromInline var merge: ((MergeConflict) -> MergeConflict.Winner)?
     /// The tables by the identity map that they share.
@@ -62,11 +63,19 @@ public final class SessionCore {
 
     func startLoad() {
         gathered = 0
+        level = 0
         for table in order { table.startLoad() }
     }
 
     /// Follows the links of everything gathered and not yet followed; true if there is more to fetch.
     func expand() throws -> Bool {
+        if loading.depth < .max {
+            // One level at a time, so that each object is met by its shortest way.
+            for table in order { table.endLevel() }
+            for table in order where table.hasUnexpanded { try table.expand() }
+            level += 1
+            return order.contains { $0.hasRequests || $0.hasUnexpanded }
+        }
         var isProgressing = true
         while isProgressing {
             isProgressing = false
@@ -105,6 +114,13 @@ public final class SessionCore {
         for table in order { table.hideVanished() }
         for table in order { table.dropDeleted() }
         for table in order { table.showVanished() }
+    }
+
+    /// The link that has led the load under way to most objects of a type.
+    func heaviestLink(to target: ObjectIdentifier, of count: Int) -> String? {
+        let links = order.flatMap { $0.links(to: target) }
+        let rest = count - links.reduce(0) { $0 + ($1.count ?? 0) }
+        return links.max { ($0.count ?? rest) < ($1.count ?? rest) }?.name
     }
 
     // MARK: Writing back

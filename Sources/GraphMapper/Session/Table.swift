@@ -22,6 +22,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     @exclusivity(unchecked) @usableFromInline var arrived: ContiguousArray<Int32> = []
     /// For each step, the targets' indices, in the order of `arrived`; -1 for one that the session has.
     @exclusivity(unchecked) @usableFromInline var edges: [ContiguousArray<Int32>] = []
+    /// For each step, how many of `arrived` have had their links followed: always the first ones.
+    @exclusivity(unchecked) @usableFromInline var followed: [Int] = []
     @exclusivity(unchecked) @usableFromInline var wanted: [D.ID] = []
     @exclusivity(unchecked) @usableFromInline var slots: ContiguousArray<Int32> = []
     @exclusivity(unchecked) @usableFromInline var differing = false
@@ -30,6 +32,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     /// Copies of DTOs that came before, whose nested DTOs have not been offered.
     @exclusivity(unchecked) @usableFromInline var copies: [D] = []
     private var expanded = 0
+    private var levelEnd = Int.max
     private var requests: [(any GraphSource) async throws -> [D]] = []
 
     // The walk under way.
@@ -116,6 +119,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         incoming = []
         arrived = []
         edges = mapping.steps.map { _ in [] }
+        followed = mapping.steps.map { _ in 0 }
+        levelEnd = .max
         wanted = []
         slots = []
         differing = false
@@ -201,14 +206,29 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     private func isFollowed(_ step: Step<D>) -> Bool {
-        !step.isOnDemand || step.modelPath.map(core.following.contains) ?? false
+        if step.isNeeded { return true }
+        guard core.level < core.loading.depth else { return false }
+        let isNamed = !core.loading.links.isEmpty && step.modelPath.map(core.loading.links.contains) ?? false
+        return isNamed || !core.loading.isOnly && !step.isOnDemand
+    }
+
+    override func endLevel() { levelEnd = arrived.count }
+
+    override func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] {
+        mapping.steps.enumerated().compactMap { index, step in
+            guard let path = step.modelPath, step.targets.contains(where: { ObjectIdentifier($0) == target }) else {
+                return nil
+            }
+            return ("\(path)", step.property == nil ? nil : edges[index].count)
+        }
     }
 
     override func expand() throws {
-        let range = expanded..<arrived.count
-        expanded = arrived.count
+        let range = expanded..<min(arrived.count, levelEnd)
+        expanded = range.upperBound
         for (index, step) in mapping.steps.enumerated() where !range.isEmpty && isFollowed(step) {
             try step.gather?(self, range, index, core)
+            followed[index] = range.upperBound
         }
         let copies = copies
         self.copies = []
@@ -230,10 +250,13 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         for request in asked { mapping.passes.offerAll(self, try await request(source)) }
         core.gathered += ids.count
         if arrived.count > core.limit {
+            let link = core.heaviestLink(to: ObjectIdentifier(D.self), of: arrived.count)
+            let advice =
+                link.map { "mark \($0) as onDemand, load less of the graph (loading:)" } ?? "ask for fewer objects"
             throw GraphError(
                 .tooLarge,
-                "the load reached \(arrived.count) objects, more than the limit of \(core.limit); mark a "
-                    + "link as onDemand or raise the limit", type: D.schema.name)
+                "the load reached \(arrived.count) objects, more than the limit of \(core.limit); \(advice) or raise "
+                    + "the limit", type: D.schema.name)
         }
     }
 
@@ -357,25 +380,28 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     override func linkModels() throws {
-        var mask: UInt64 = 0
+        var masks: [Int: UInt64] = [:]
         for (index, step) in mapping.steps.enumerated() {
-            if step.isOnDemand, !isFollowed(step) { try unfillChanged(step, index) }
-            guard let link = step.link, isFollowed(step) else { continue }
+            let count = followed[index]
+            if count < arrived.count {
+                try unfillChanged(step, index, from: count)
+                try step.linkKnown?(self, count, core)
+            }
+            guard let link = step.link, count > 0 else { continue }
             let putBack = step.isOnDemand ? setAside(step) : []
             try link(self, index, core)
             for put in putBack { put() }
-            mask |= step.bit
+            masks[count, default: 0] |= step.bit
         }
-        guard mask != 0 else { return }
-        mapping.passes.mark(self, mask)
+        for (count, mask) in masks { mapping.passes.mark(self, mask, count) }
     }
 
     /// A link that another writer has changed and this load does not follow is unknown again, unless the app has
     /// changed it too.
-    private func unfillChanged(_ step: Step<D>, _ index: Int) throws {
+    private func unfillChanged(_ step: Step<D>, _ index: Int, from start: Int) throws {
         guard let isSame = step.isSame, let drop = step.drop else { return }
         let bit = step.bit
-        for place in arrived {
+        for place in arrived[start...] {
             let slot = Int(slots[Int(place)])
             guard filled[slot] & bit != 0, incoming[Int(place)] != nil, snapshots[slot] != nil,
                 let model = model(at: slot)
@@ -389,8 +415,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         }
     }
 
-    @inlinable func markFilled(_ mask: UInt64) {
-        for index in arrived { filled[Int(slots[Int(index)])] |= mask }
+    @inlinable func markFilled(_ mask: UInt64, _ count: Int) {
+        for index in arrived.prefix(count) { filled[Int(slots[Int(index)])] |= mask }
     }
 
     override func finishLoad() {
@@ -420,7 +446,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         body: (D, D.Model, Int) throws -> Void
     ) throws {
         var start = 0
-        for index in arrived {
+        for index in arrived.prefix(followed[step]) {
             let slot = Int(slots[Int(index)])
             guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
             defer { start += count(dto) }

@@ -6,7 +6,6 @@ import Foundation
 /// `<record>_<property>` for each ordered link, clustered on (owner, position) with gaps between positions.
 struct Layout {
     let table: String
-    let key: String
     let columns: [(name: String, column: Column)]
     let statements: [String]
     let lists: [String]
@@ -18,12 +17,31 @@ struct Layout {
         guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"\(name)\"" }
         return "\"\(name.replacingOccurrences(of: "\"", with: "\"\""))\""
     }
+    /// One column, or several as a row value.
+    static func row(_ columns: [String]) -> String {
+        columns.count == 1 ? columns[0] : "(\(columns.joined(separator: ", ")))"
+    }
+    /// `?` for each of so many columns, as a row value if there are several.
+    static func marks(_ width: Int) -> String {
+        width == 1 ? "?" : "(" + String(repeating: "?, ", count: max(0, width - 1)) + "?)"
+    }
+    /// The right side of an IN that chooses among so many values of so many columns.
+    static func choice(_ count: Int, width: Int) -> String {
+        let marks = String(repeating: marks(width) + ",", count: max(0, count - 1)) + marks(width)
+        guard count > 0 else {
+            return width == 1 ? "()" : "(SELECT \(String(repeating: "0, ", count: width - 1))0 LIMIT 0)"
+        }
+        return width == 1 ? "(\(marks))" : "(VALUES \(marks))"
+    }
+    /// What to order by for types whose text does not sort as they do; nil for others.
+    static func number(_ sql: String, of type: Any.Type) -> String? {
+        type == Decimal.self || type == Decimal?.self ? "CAST(nullif(\(sql), 'NaN') AS REAL)" : nil
+    }
     static func listTable(_ table: String, _ property: String) -> String { quoted("\(table)_\(property)") }
 
     init<R: StoredRecord>(_ type: R.Type) {
         let schema = R.schema
         table = schema.name
-        key = schema.key?.name ?? "id"
         var columns: [(String, Column)] = []
         var lines: [String] = []
         var constraints: [String] = []
@@ -33,28 +51,29 @@ struct Layout {
         for property in schema.properties where !property.isNested {
             if let link = property.link, link.isList {
                 lists.append(property.name)
-                more += Self.list(schema.name, schema.key?.columns.first ?? Column(.blob), key, property.name, link)
+                more += Self.list(schema, property, link)
                 continue
             }
             for (name, column) in zip(property.columnNames, property.columns) {
                 columns.append((name, column))
                 lines.append(
                     "\(Self.quoted(name)) \(Self.type(column.storage))\(column.isNullable ? "" : " NOT NULL")"
-                        + (property.isKey ? " PRIMARY KEY" : ""))
+                        + (property.isKey && property.columns.count == 1 ? " PRIMARY KEY" : ""))
             }
+            let list = property.columnNames.map(Self.quoted).joined(separator: ", ")
+            if property.isKey && property.columns.count > 1 { constraints.append("PRIMARY KEY (\(list))") }
             if let link = property.link {
-                let name = Self.quoted(property.name)
                 constraints.append(
-                    "FOREIGN KEY (\(name)) REFERENCES \(Self.quoted(link.table())) DEFERRABLE INITIALLY DEFERRED")
+                    "FOREIGN KEY (\(list)) REFERENCES \(Self.quoted(link.table())) DEFERRABLE INITIALLY DEFERRED")
                 if !unique.contains(property.path) {
                     more.append(
                         "CREATE INDEX IF NOT EXISTS \(Self.quoted("\(schema.name)_\(property.name)_link")) "
-                            + "ON \(Self.quoted(schema.name)) (\(name))")
+                            + "ON \(Self.quoted(schema.name)) (\(list))")
                 }
             }
         }
         for index in R.indexes {
-            let names = index.paths.flatMap { schema.property(at: $0)?.columnNames ?? [] }
+            let names = index.paths.flatMap { schema.columnNames(at: $0) ?? [] }
             let list = names.map(Self.quoted).joined(separator: ", ")
             more.append(
                 "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX IF NOT EXISTS "
@@ -67,20 +86,30 @@ struct Layout {
         statements = ["CREATE TABLE IF NOT EXISTS \(Self.quoted(schema.name)) (\(body))"] + more
     }
 
-    private static func list(
-        _ owner: String, _ ownerColumn: Column, _ key: String, _ property: String, _ link: LinkTarget
-    ) -> [String] {
-        let name = listTable(owner, property)
-        let target = link.keyColumns.first ?? Column(.blob)
+    private static func list<R>(_ schema: Schema<R>, _ property: Property<R>, _ link: LinkTarget) -> [String] {
+        let name = listTable(schema.name, property.name)
+        let columns = schema.linkColumns(of: property)
+        var lines: [String] = []
+        var constraints: [String] = []
+        func side(_ names: [String], _ key: [Column], _ table: String, _ rule: String) {
+            let types = zip(names, key).map { "\(quoted($0)) \(type($1.storage)) NOT NULL" }
+            let reference = "REFERENCES \(quoted(table))\(rule) DEFERRABLE INITIALLY DEFERRED"
+            if names.count == 1 {
+                lines.append("\(types.joined()) \(reference)")
+            } else {
+                lines += types
+                constraints.append("FOREIGN KEY (\(names.map(quoted).joined(separator: ", "))) \(reference)")
+            }
+        }
+        side(columns.owner, schema.key?.columns ?? [Column(.blob)], schema.name, " ON DELETE CASCADE")
+        lines.append("position INTEGER NOT NULL")
+        side(columns.target, link.keyColumns, link.table(), "")
+        let key = (columns.owner.map(quoted) + ["position"]).joined(separator: ", ")
+        let body = (lines + constraints + ["PRIMARY KEY (\(key))"]).joined(separator: ", ")
         return [
-            """
-            CREATE TABLE IF NOT EXISTS \(name) (owner \(type(ownerColumn.storage)) NOT NULL \
-            REFERENCES \(quoted(owner)) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, \
-            position INTEGER NOT NULL, target \(type(target.storage)) NOT NULL \
-            REFERENCES \(quoted(link.table())) DEFERRABLE INITIALLY DEFERRED, \
-            PRIMARY KEY (owner, position)) WITHOUT ROWID
-            """,
-            "CREATE INDEX IF NOT EXISTS \(quoted("\(owner)_\(property)_target")) ON \(name) (target)",
+            "CREATE TABLE IF NOT EXISTS \(name) (\(body)) WITHOUT ROWID",
+            "CREATE INDEX IF NOT EXISTS \(quoted("\(schema.name)_\(property.name)_target")) "
+                + "ON \(name) (\(columns.target.map(quoted).joined(separator: ", ")))",
         ]
     }
 

@@ -4,6 +4,12 @@ internal import CSQLite
 enum RowKey: Hashable {
     case short(UInt64, UInt64, kind: Int32)
     case long(StoredValue)
+    /// A key of several columns.
+    indirect case several([RowKey])
+
+    init(_ values: ArraySlice<StoredValue>) {
+        self = values.count == 1 ? Self(values[values.startIndex]) : .several(values.map { Self($0) })
+    }
 
     init(_ value: StoredValue) {
         switch value {
@@ -26,7 +32,13 @@ enum RowKey: Hashable {
         switch self {
         case .short(let a, let b, _): hasher.combine(a ^ b &* 0x9e37_79b9_7f4a_7c15)
         case .long(let value): hasher.combine(value)
+        case .several(let parts): hasher.combine(parts)
         }
+    }
+
+    /// The key in these columns of the current row.
+    init(_ statement: Statement, _ columns: Range<Int32>) {
+        self = columns.count == 1 ? Self(statement, columns.lowerBound) : .several(columns.map { Self(statement, $0) })
     }
 
     /// The key in a column of the current row.

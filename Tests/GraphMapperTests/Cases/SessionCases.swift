@@ -58,7 +58,7 @@ import Testing
         ann.name = "anna"
         try await session.save()
         #expect(try await store.find(PersonRow.self, 1)?.friend?.id == 2)
-        _ = try await session.models(Query(PersonRow.self).where { $0.id == 1 }, following: [\Person.friend])
+        _ = try await session.models(Query(PersonRow.self).where { $0.id == 1 }, loading: .following([\Person.friend]))
         #expect(ann.friend?.name == "bob" && ann.name == "anna")
         ann.friend = nil
         #expect(try await session.save().changes.count == 1)
@@ -79,7 +79,8 @@ import Testing
     @Test func `an on-demand link does not undo another writer's change`() async throws {
         let store = try await town()
         let session = townSession(store)
-        let ann = try #require(try await session.models(Query(PersonRow.self), following: [\Person.friend]).first)
+        let ann = try #require(
+            try await session.models(Query(PersonRow.self), loading: .following([\Person.friend])).first)
         #expect(ann.friend != nil)
         try await store.write { try await $0.execute("UPDATE person SET friend = 1 WHERE id = 1") }
         try await session.refresh()
@@ -94,7 +95,8 @@ import Testing
         let store = try await town()
         let session = townSession(store)
         let bob = try #require(
-            try await session.models(Query(PersonRow.self).where { $0.id == 2 }, following: [\Person.friend]).first)
+            try await session.models(Query(PersonRow.self).where { $0.id == 2 }, loading: .following([\Person.friend]))
+                .first)
         try session.evict(bob)
         let ann = try #require(try await session.models(Query(PersonRow.self).where { $0.id == 1 }).first)
         #expect(ann.friend == nil)

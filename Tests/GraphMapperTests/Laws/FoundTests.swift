@@ -41,7 +41,7 @@ import Testing
             Many(\.many, \.many)
         }
         let session = GraphSession(store, mapping)
-        let last = try await session.load(StrongRecord.self, following: [\StrongNode.single]) {
+        let last = try await session.load(StrongRecord.self, loading: .following([\StrongNode.single])) {
             try await $0.fetch(StrongRecord.self, ids: [2])
         }
         try session.evict(last[0])
