@@ -15,6 +15,8 @@ struct Measurement: Codable {
 final class Harness {
     var filter: String?
     var rounds = 7
+    /// Runs `ours` or `baseline` in place of both: for profilers.
+    var only: String?
     /// An earlier run's measurements: each line says how its ratio changed since.
     var earlier: [Measurement] = []
     private(set) var measurements: [Measurement] = []
@@ -33,8 +35,8 @@ final class Harness {
         guard wants(name) else { return }
         var times: (ours: [Double], baseline: [Double]) = ([], [])
         for round in 0...rounds {
-            let (mine, first) = try await time(ours)
-            let (theirs, second) = try await time(baseline)
+            let (mine, first) = try await time(only == "baseline" ? baseline : ours)
+            let (theirs, second) = try await time(only == "ours" ? ours : baseline)
             guard first == second else { throw BenchmarkError("\(name): ours gives \(first), the baseline \(second)") }
             if round > 0 {
                 times.ours.append(mine / Double(n))

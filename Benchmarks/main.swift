@@ -1,7 +1,7 @@
 import Foundation
 import GraphMapperStore
 
-// `Benchmarks [--filter NAME] [--rounds N] [--output FILE] [--compare OLD.json]`
+// `Benchmarks [--filter NAME] [--rounds N] [--only ours|baseline] [--output FILE] [--compare OLD.json]`
 func option(_ name: String) -> String? {
     CommandLine.arguments.firstIndex(of: name).flatMap { index in
         index + 1 < CommandLine.arguments.count ? CommandLine.arguments[index + 1] : nil
@@ -14,6 +14,7 @@ if let path = option("--compare") {
     harness.earlier = try JSONDecoder().decode(
         [Measurement].self, from: Data(contentsOf: URL(fileURLWithPath: path)))
 }
+harness.only = option("--only")
 let workload = Workload()
 print("name                           ours   baseline   ratio  (spread)")
 

@@ -20,6 +20,9 @@ public enum UpsertPolicy: Sendable, Hashable {
 
 /// Reads and writes in one transaction. Ends with its closure.
 public final class WriteTransaction: ReadTransaction, ChangeSink {
+    private var lastInsertion: (table: String, columns: [String], sql: String)?
+    private var lastLink: (table: String, property: String, list: LinkTable)?
+
     /// Adds a record with its ordered links; throws a ``StoreError`` if its key is there.
     public func insert<R: StoredRecord>(_ record: R) async throws {
         let change = R.schema.insertion(of: record)
@@ -97,15 +100,31 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         try check()
         switch change {
         case .insert(let row):
-            let names = row.columns.map(Layout.quoted).joined(separator: ", ")
-            let marks = row.columns.map { _ in "?" }.joined(separator: ", ")
-            try connection.execute("INSERT INTO \(Layout.quoted(row.table)) (\(names)) VALUES (\(marks))", row.values)
+            try connection.execute(insertion(row.table, row.columns), row.values)
         case .update(let row): try update(row)
         case .relink(let link): try relink(link)
         case .delete(let row):
             try connection.execute(
                 "DELETE FROM \(Layout.quoted(row.table)) WHERE \(Self.match(row.keyColumns))", row.key)
         }
+    }
+
+    /// The text of an insert, which most often is the one before.
+    private func insertion(_ table: String, _ columns: [String]) -> String {
+        if let last = lastInsertion, last.table == table, last.columns == columns { return last.sql }
+        let names = columns.map(Layout.quoted).joined(separator: ", ")
+        let marks = columns.map { _ in "?" }.joined(separator: ", ")
+        let sql = "INSERT INTO \(Layout.quoted(table)) (\(names)) VALUES (\(marks))"
+        lastInsertion = (table, columns, sql)
+        return sql
+    }
+
+    /// The statements of a link's table, which most often is the one before.
+    private func linkTable(_ link: ChangeSet.Relink) -> LinkTable {
+        if let last = lastLink, last.table == link.table, last.property == link.property { return last.list }
+        let list = LinkTable(link)
+        lastLink = (link.table, link.property, list)
+        return list
     }
 
     static func match(_ columns: [String]) -> String {
@@ -144,18 +163,18 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
 
     /// Edits the rows of an ordered link: as few as the longest common subsequence allows, for a move one.
     private func relink(_ link: ChangeSet.Relink) throws {
-        let list = LinkTable(link)
+        let list = linkTable(link)
         let width = max(1, link.targetColumns.count)
         if link.base.isEmpty, link.targets.count >= width {
             // The first row goes in only if nobody else filled the list: no statement is spent on looking.
             try connection.execute(
                 list.insertFirst, link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key)
             if connection.changeCount == 0 { try expect(rows(list, link.key).flatMap { $0.dropFirst() }, link) }
-            for start in stride(from: width, to: link.targets.count, by: width) {
-                let position = Int64(start / width + 1) * Layout.gap
-                try connection.execute(
-                    list.insert, link.key + [.integer(position)] + link.targets[start..<start + width])
-            }
+            try connection.executeEach(
+                list.insert,
+                stride(from: width, to: link.targets.count, by: width).lazy.map { start in
+                    link.key + [.integer(Int64(start / width + 1) * Layout.gap)] + link.targets[start..<start + width]
+                })
             return
         }
         let rows = try rows(list, link.key)

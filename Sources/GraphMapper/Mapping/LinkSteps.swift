@@ -202,19 +202,26 @@ extension Step {
         step.link = { table, step, core in
             let targets = try core.table(C.self)
             let holding = targets.holding(foreignKey)
-            var children: [IDKey<D.ID>: [C.Model]] = [:]
-            children.reserveCapacity(table.arrived.count)
-            for index in targets.arrived {
-                guard let owner = targets.incoming[Int(index)].flatMap(key) else { continue }
-                children[IDKey(owner), default: []].append(try targets.linked(index))
+            // Each owner's children as a linked list of indices; backwards, so that the lists run forwards.
+            var first = ContiguousArray<Int32>(repeating: -1, count: table.ids.count)
+            var next = ContiguousArray<Int32>(repeating: -1, count: targets.ids.count)
+            for index in targets.arrived.reversed() {
+                let owner = targets.withPointer(to: Int(index), of: targets.incoming) { key($0.pointee) }
+                guard let place = owner.flatMap({ table.indices[IDKey($0)] }) else { continue }
+                next[Int(index)] = first[Int(place)]
+                first[Int(place)] = index
             }
             for index in table.arrived.prefix(table.followed[step]) {
                 let slot = Int(table.slots[Int(index)])
-                let id = table.ids[Int(index)]
                 guard let object = table.model(at: slot) else { continue }
                 // A link that the app has changed since it was filled keeps the app's value.
                 if table.snapshots[slot] != nil, holding.isChanged(slot, get(object)) { continue }
-                let models = children[IDKey(id)] ?? []
+                var models: [C.Model] = []
+                var child = first[Int(index)]
+                while child >= 0 {
+                    models.append(try targets.linked(child))
+                    child = next[Int(child)]
+                }
                 set(object, models)
                 holding.fill(slot, models)
             }

@@ -15,41 +15,56 @@ public final class LinkLists {
 /// Cells are kept as the engine had them, so that an app's record type decodes them where its own types are known.
 public final class LinkRows {
     /// The cells of the current row's targets.
-    public var current: Range<Int> = 0..<0
-    private var cells: [StoredCell] = []
-    private var arena: [UInt8] = []
+    @exclusivity(unchecked) public var current: Range<Int> = 0..<0
+    // Exclusivity is not checked at run time: an engine fills the rows, then they are read, and no closure of an app
+    // reaches them.
+    @exclusivity(unchecked) private var cells: ContiguousArray<StoredCell> = []
+    @exclusivity(unchecked) private var arena: UnsafeMutableRawBufferPointer = .allocate(byteCount: 1024, alignment: 8)
+    @exclusivity(unchecked) private var used = 0
 
     /// Holds nothing yet.
     public init() {}
+
+    deinit { arena.deallocate() }
 
     /// How many cells there are, of all rows.
     public var count: Int { cells.count }
 
     /// Takes the target, or a part of its key, in a column of an engine's row.
     public func append(_ cursor: RowCursor, column: Int32) throws {
-        for storage in [StorageClass.blob, .integer, .text, .real] {
-            var cell = Cell()
-            guard cursor.functions.pointee.cell(cursor.handle, column, storage.rawValue, &cell) == storage.rawValue
-            else { continue }
-            if storage == .blob || storage == .text {
-                let offset = arena.count
-                arena.append(contentsOf: cell.bytes)
-                cell.bits = UInt64(offset)
-            }
-            cells.append(StoredCell(cell: cell, storage: storage.rawValue))
-            return
+        var cell = Cell()
+        let read = cursor.functions.pointee.cell
+        // Most keys are bytes; the first call says what it is if not.
+        let found = read(cursor.handle, column, StorageClass.blob.rawValue, &cell)
+        if found != StorageClass.blob.rawValue { _ = read(cursor.handle, column, found, &cell) }
+        switch StorageClass(rawValue: found) {
+        case .blob, .text: cell.bits = keep(cell.bytes)
+        case .integer, .real: break
+        default: throw ColumnMismatch(column: column, wanted: StorageClass.blob.rawValue, found: found)
         }
-        throw ColumnMismatch(column: column, wanted: StorageClass.blob.rawValue, found: StorageClass.null.rawValue)
+        cells.append(StoredCell(cell: cell, storage: found))
+    }
+
+    /// Copies bytes to the arena and answers where they lie in it.
+    private func keep(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        if arena.count - used < bytes.count {
+            let larger = UnsafeMutableRawBufferPointer.allocate(
+                byteCount: max(arena.count * 2, used + bytes.count), alignment: 8)
+            larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: arena[..<used]))
+            arena.deallocate()
+            arena = larger
+        }
+        UnsafeMutableRawBufferPointer(rebasing: arena[used...]).copyMemory(from: bytes)
+        used += bytes.count
+        return UInt64(used - bytes.count)
     }
 
     /// Calls `body` with a cursor whose columns are the cells.
     @usableFromInline func withCursor<R>(_ body: (RowCursor) throws -> R) rethrows -> R {
         try cells.withUnsafeBufferPointer { cells in
-            try arena.withUnsafeBufferPointer { arena in
-                var header = LinkHeader(cells: cells.baseAddress, arena: arena.baseAddress)
-                return try withUnsafeMutablePointer(to: &header) { header in
-                    try body(RowCursor(LinkReading.shared.functions, handle: OpaquePointer(header)))
-                }
+            var header = LinkHeader(cells: cells.baseAddress, arena: UnsafeRawPointer(arena.baseAddress))
+            return try withUnsafeMutablePointer(to: &header) { header in
+                try body(RowCursor(LinkReading.shared.functions, handle: OpaquePointer(header)))
             }
         }
     }
@@ -63,7 +78,7 @@ private struct StoredCell {
 /// What the reading function of ``LinkRows`` gets as its handle.
 private struct LinkHeader {
     let cells: UnsafePointer<StoredCell>?
-    let arena: UnsafePointer<UInt8>?
+    let arena: UnsafeRawPointer?
 }
 
 /// The table of functions that reads ``LinkRows``, made once and never changed or freed: safe to share.

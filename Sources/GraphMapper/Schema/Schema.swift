@@ -28,9 +28,23 @@ public struct Property<D>: Sendable {
 
     /// The names of its columns: the property's, with a suffix for each part of a value of several columns. A property
     /// whose name is empty leaves its parts their own names.
-    public var columnNames: [String] {
-        columns.map { $0.suffix.isEmpty ? name : name.isEmpty ? $0.suffix : "\(name)_\($0.suffix)" }
+    public let columnNames: [String]
+
+    init(
+        name: String, path: any PartialKeyPath<D> & Sendable, columns: [Column], link: LinkTarget?,
+        encode: @escaping @Sendable (D, inout [StoredValue]) -> Void, isSame: @escaping @Sendable (D, D) -> Bool,
+        type: Any.Type
+    ) {
+        self.name = name
+        self.path = path
+        self.columns = columns
+        self.link = link
+        self.encode = encode
+        self.isSame = isSame
+        self.type = type
+        columnNames = columns.map { $0.suffix.isEmpty ? name : name.isEmpty ? $0.suffix : "\(name)_\($0.suffix)" }
     }
+
     /// Nested DTOs are neither columns nor links of the table.
     public var isNested: Bool { link == nil && columns.isEmpty }
     /// Whether it is a list of links, which is kept apart from the row.
@@ -49,6 +63,10 @@ public struct Schema<D>: Sendable {
     public let properties: [Property<D>]
     /// The columns of all properties, each with its name for a suffix: what a value of several columns spans.
     public let columns: [Column]
+    /// The property that is the DTO's `id`.
+    public let key: Property<D>?
+    /// The names of a row's columns.
+    public let columnNames: [String]
     /// What is wrong with the schema, in sentences. Empty for a good one.
     public let mistakes: [String]
     /// Makes a DTO from what the reader answers.
@@ -84,6 +102,8 @@ public struct Schema<D>: Sendable {
         self.make = make
         self.readAll = readAll
         (properties, mistakes) = Recorder.study(name, make)
+        key = properties.first(where: \.isKey)
+        columnNames = properties.flatMap(\.columnNames)
         columns = properties.flatMap { property in
             zip(property.columnNames, property.columns).map {
                 Column($1.storage, suffix: $0, isNullable: $1.isNullable)
@@ -93,8 +113,6 @@ public struct Schema<D>: Sendable {
 
     /// The property at `path`, if the schema has it. Complexity: O(number of properties).
     public func property(at path: AnyKeyPath) -> Property<D>? { properties.first { $0.path == path } }
-    /// The property that is the DTO's `id`.
-    public var key: Property<D>? { properties.first(where: \.isKey) }
 
     /// `dto` with the property called `name` as in `other`. Only that property differs.
     public func replacing(_ name: String, of dto: D, from other: D) throws -> D {

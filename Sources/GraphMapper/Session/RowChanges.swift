@@ -1,15 +1,15 @@
 extension Schema where D: Identifiable, D.ID: Storable {
     /// What inserts a DTO's row: the row, then its ordered links.
     public func insertion(of dto: D) -> (row: ChangeSet.Change, links: [ChangeSet.Change]) {
-        var row = ChangeSet.Insertion(table: name, columns: [], values: [], key: key(of: dto))
+        var row = ChangeSet.Insertion(table: name, columns: columnNames, values: [], key: key(of: dto))
+        row.values.reserveCapacity(columnNames.count)
         var links: [ChangeSet.Change] = []
         for property in properties where !property.isNested {
             if property.isList {
                 let targets = property.stored(dto)
                 if !targets.isEmpty { links.append(relink(property, row.key, [], targets)) }
             } else {
-                row.columns += property.columnNames
-                row.values += property.stored(dto)
+                property.encode(dto, &row.values)
             }
         }
         return (.insert(row), links)

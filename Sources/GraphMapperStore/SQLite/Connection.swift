@@ -43,6 +43,18 @@ public final class Connection: @unchecked Sendable {
         try run(sql, values) { _ in }
     }
 
+    /// Runs one statement once for each of the values, prepared and found but once.
+    func executeEach(_ sql: String, _ values: some Sequence<[StoredValue]>) throws {
+        let statement = try prepare(sql, isCached: true)
+        for values in values {
+            defer { statement.reset() }
+            statementCount += 1
+            onStatement?(sql)
+            try statement.bind(values)
+            while try statement.step() {}
+        }
+    }
+
     /// Runs one statement and hands over each row.
     func run(_ sql: String, _ values: [StoredValue], row: (Statement) throws -> Void) throws {
         try withStatement(sql, values, isCached: true) { statement in

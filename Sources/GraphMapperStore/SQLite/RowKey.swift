@@ -28,6 +28,17 @@ enum RowKey: Hashable {
         self = .short(words.0, words.1, kind: Int32(bytes.count) | (isText ? 32 : 64))
     }
 
+    /// The one place where a hash table asks for a hash: short keys are mixed by one multiplication.
+    func _rawHashValue(seed: Int) -> Int {
+        if case .short(let a, let b, _) = self {
+            let product = (a ^ hashKeys.0 ^ UInt64(truncatingIfNeeded: seed)).multipliedFullWidth(by: b ^ hashKeys.1)
+            return Int(truncatingIfNeeded: product.high ^ product.low)
+        }
+        var hasher = Hasher()
+        hash(into: &hasher)
+        return hasher.finalize()
+    }
+
     func hash(into hasher: inout Hasher) {
         switch self {
         case .short(let a, let b, _): hasher.combine(a ^ b &* 0x9e37_79b9_7f4a_7c15)
@@ -43,19 +54,40 @@ enum RowKey: Hashable {
 
     /// The key in a column of the current row.
     init(_ statement: Statement, _ column: Int32) {
-        let handle = statement.handle
-        switch sqlite3_column_type(handle, column) {
-        case SQLITE_INTEGER:
-            self = .short(UInt64(bitPattern: sqlite3_column_int64(handle, column)), 0, kind: -1)
-        case SQLITE_BLOB where sqlite3_column_bytes(handle, column) <= 16:
-            let start = sqlite3_column_blob(handle, column)
-            self.init(
-                UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))), isText: false)
-        case SQLITE_TEXT where sqlite3_column_bytes(handle, column) <= 16:
-            let start = sqlite3_column_text(handle, column)
-            self.init(
-                UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))), isText: true)
+        let value = sqlite3_column_value(statement.handle, column)
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: self = .short(UInt64(bitPattern: sqlite3_value_int64(value)), 0, kind: -1)
+        case SQLITE_BLOB:
+            // The address first, then the length, as SQLite's documentation of the two asks for.
+            let start = sqlite3_value_blob(value)
+            let count = Int(sqlite3_value_bytes(value))
+            if count <= 16 {
+                self.init(UnsafeRawBufferPointer(start: start, count: count), isText: false)
+            } else {
+                self = .long(statement.value(column))
+            }
+        case SQLITE_TEXT:
+            let start = sqlite3_value_text(value)
+            let count = Int(sqlite3_value_bytes(value))
+            if count <= 16 {
+                self.init(UnsafeRawBufferPointer(start: start, count: count), isText: true)
+            } else {
+                self = .long(statement.value(column))
+            }
         default: self = .long(statement.value(column))
         }
     }
+
+    static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.short(let a, let b, let kind), .short(let c, let d, let other)): a == c && b == d && kind == other
+        case (.long(let left), .long(let right)): left == right
+        case (.several(let left), .several(let right)): left == right
+        default: false
+        }
+    }
 }
+
+/// Random for each process, so that nobody can make up keys that collide. The second is odd, so that no difference of the
+/// first words is lost.
+private let hashKeys = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max) | 1)
