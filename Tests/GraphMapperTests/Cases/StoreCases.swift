@@ -33,33 +33,22 @@ import Testing
         withExtendedLifetime(writable) {}
     }
 
-    @Test func `another process that holds the write lock`() async throws {
+    @Test func `another store of the file holds the write lock`() async throws {
         let file = temporaryFile()
         var options = GraphStore.Options()
         options.busyTimeout = 0.1
         let store = try await openTown(.file(file), options: options)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [
-            "python3", "-c",
-            "import sqlite3,sys; c=sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN IMMEDIATE');"
-                + "print('held', flush=True); sys.stdin.read(); c.execute('COMMIT')", file,
-        ]
-        let output = Pipe()
-        let input = Pipe()
-        process.standardOutput = output
-        process.standardInput = input
-        try process.run()
-        guard output.fileHandleForReading.availableData == Data("held\n".utf8) else { return }
+        let other = try await openTown(.file(file))
         let session = townSession(store)
         try session.add(Team(id: 1))
-        let error = await #expect(throws: StoreError.self) { try await session.save() }
-        #expect(error?.kind == .busy)
-        #expect(try await store.count(Query(TeamRow.self)) == 0)
-        try input.fileHandleForWriting.close()
-        process.waitUntilExit()
+        try await other.write { _ async throws in
+            let error = await #expect(throws: StoreError.self) { try await session.save() }
+            #expect(error?.kind == .busy)
+            #expect(try await store.count(Query(TeamRow.self)) == 0)
+            #expect(try session.changes().changes.count == 1)
+        }
         try await session.save()
-        #expect(try await store.count(Query(TeamRow.self)) == 1)
+        #expect(try await other.count(Query(TeamRow.self)) == 1)
     }
 
     @Test func `300 000 ids in one load`() async throws {

@@ -412,16 +412,26 @@ private struct Weyl: RandomNumberGenerator {
         #expect(error?.kind == .cannotOpen)
     }
 
-    @Test func readOnlyFolder() async throws {
+    // Root may write anywhere.
+    @Test(.enabled(if: getuid() != 0)) func readOnlyFolder() async throws {
         let place = try folder()
         try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: place)
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: place) }
-        // Root may write anywhere.
-        guard !FileManager.default.isWritableFile(atPath: place) else { return }
         let error = await #expect(throws: StoreError.self) {
             _ = try await GraphStore.open(.file(place + "/a.db"), AuditTag.self)
         }
         #expect(error?.kind == .cannotOpen || error?.kind == .readOnly)
+    }
+
+    /// What nobody may write to, root neither.
+    @Test func folderThatIsAFile() async throws {
+        let file = try folder() + "/file"
+        try Data().write(to: URL(fileURLWithPath: file))
+        let error = await #expect(throws: StoreError.self) {
+            _ = try await GraphStore.open(.file(file + "/a.db"), AuditTag.self)
+        }
+        #expect(error?.kind == .cannotOpen)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)).isEmpty)
     }
 
     @Test func readOnlyStore() async throws {
