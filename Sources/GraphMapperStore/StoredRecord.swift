@@ -25,3 +25,14 @@ public struct Index<R>: Sendable {
         Index(paths: paths, isUnique: false)
     }
 }
+
+extension Index where R: StoredRecord {
+    /// What is wrong with it, if that is something.
+    var mistake: String? {
+        guard !paths.isEmpty else { return "\(R.schema.name): an index names no property" }
+        for path in paths {
+            do { _ = try R.columnNames(at: path).get() } catch { return "\(error), in an index" }
+        }
+        return nil
+    }
+}
