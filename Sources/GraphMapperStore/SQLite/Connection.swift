@@ -6,8 +6,8 @@ internal import CSQLite
 final class Connection: @unchecked Sendable {
     // Sendable because one task at a time calls it, and each sees what the one before did. The store makes it before
     // anybody else has it. Then the writing one is used inside the store's ``Turnstile``, a reading one between `take`
-    // and `give` of the ``ReaderPool``, both of which are actors; a transaction, which is not Sendable, refuses to use
-    // it once its closure has returned, and ``FreshConnection`` once the hook has.
+    // and `give` of the ``ReaderPool``, which hand it over under a lock; a transaction, which is not Sendable, refuses to
+    // use it once its closure has returned, and ``FreshConnection`` once the hook has.
     let handle: OpaquePointer
     /// What statements of somebody's own write to, by their text.
     var touched: [String: [Touched]] = [:]
