@@ -75,8 +75,27 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
 
     @usableFromInline func dangling(_ id: D.ID) -> GraphError {
-        GraphError(
-            .dangling, "it is referred to, but the source has no such object", type: D.schema.name, id: "\(id)")
+        var key: [StoredValue] = []
+        id.encode(into: &key)
+        let referrer = core.tables.values.compactMap { $0.referrer(to: D.self, key) }.min()
+        let what = referrer.map { "\($0) refers to it" } ?? "it is referred to"
+        return GraphError(
+            .dangling, "\(what), but the source has no such object", type: D.schema.name, id: "\(id)")
+    }
+
+    override func referrer(to target: any DTO.Type, _ key: [StoredValue]) -> String? {
+        let links = D.schema.properties.filter { $0.link?.record == target }
+        for dto in incoming where !links.isEmpty {
+            guard let dto else { continue }
+            for link in links {
+                let keys = link.stored(dto)
+                for start in stride(from: 0, to: keys.count, by: max(1, key.count))
+                where keys[start...].starts(with: key) {
+                    return "\(D.schema.name)(\(dto.id)).\(link.name)"
+                }
+            }
+        }
+        return nil
     }
 
     @inlinable func snapshot(_ slot: Int) -> D? { slot < snapshots.count ? snapshots[slot] : nil }

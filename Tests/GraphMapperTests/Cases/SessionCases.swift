@@ -35,7 +35,10 @@ import Testing
         let session = GraphSession(EggRow.mapping, HenRow.mapping)
         #expect {
             _ = try session.map([EggRow(id: 1, hen: Ref(2))])
-        } throws: { ($0 as? GraphError)?.kind == .dangling && "\($0)".contains("hen(2)") }
+        } throws: {
+            ($0 as? GraphError)?.kind == .dangling && "\($0)".contains("hen(2)")
+                && "\($0)".contains("egg(1).hen refers")
+        }
     }
 
     @Test func `a cycle of needs names its path`() async throws {

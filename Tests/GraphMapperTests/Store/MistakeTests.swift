@@ -247,6 +247,30 @@ private struct EmptyIndex: StoredRecord {
         #expect(listed.table == "resident" && listed.column == "line" && listed.key == #""a", "b""#)
     }
 
+    /// Somebody wrote to the file without the rules on.
+    @Test(arguments: [
+        ("UPDATE person SET boss = 99 WHERE id = 2", "person(99)", "person(2).boss"),
+        ("INSERT INTO medal (id, owner, title) VALUES (5, 99, '')", "person(99)", "medal(5).owner"),
+    ]) func `a link to nothing that a load finds names who has it`(
+        _ sql: String, _ target: String, _ referrer: String
+    ) async throws {
+        var options = GraphStore.Options()
+        options.prepare = { try $0.execute("PRAGMA foreign_keys = OFF") }
+        let store = try await openTown(.inMemory, options: options)
+        let session = townSession(store)
+        for id in 1...3 { try session.add(Person(id: id, name: "")) }
+        try await session.save()
+        try await store.write { try await $0.execute(sql) }
+        let other = townSession(store)
+        let error = await #expect(throws: GraphError.self) {
+            _ = try await other.models(Query(PersonRow.self))
+            _ = try await other.models(Query(MedalRow.self))
+        }
+        #expect(error?.kind == .dangling)
+        let text = error.map(String.init(describing:)) ?? ""
+        #expect(text.contains("at \(target): \(referrer) refers to it"), "\(text)")
+    }
+
     @Test func `an owner of a list that is not there`() async throws {
         let error = try await failure { try await $0.execute("INSERT INTO town_roads VALUES (55, 1, 1)") }
         #expect(error.table == "town_roads" && error.column == "owner")
