@@ -20,7 +20,7 @@ public struct Condition: Sendable {
     /// What does not satisfy the condition, rows for which it is unknown because of NULL included.
     public static prefix func ! (condition: Self) -> Self {
         Condition(
-            sql: "NOT coalesce(\(condition.sql), 0)", values: condition.values, mistake: condition.mistake)
+            sql: Dialect.not(condition.sql), values: condition.values, mistake: condition.mistake)
     }
 }
 
@@ -28,7 +28,7 @@ public struct Condition: Sendable {
 @resultBuilder public enum ConditionBuilder {
     /// All terms; without any, everything.
     public static func buildBlock(_ terms: Condition...) -> Condition {
-        guard let first = terms.first else { return Condition(sql: "1", values: []) }
+        guard let first = terms.first else { return Condition(sql: Dialect.always, values: []) }
         return terms.dropFirst().reduce(first) { $0 && $1 }
     }
 }
@@ -133,9 +133,9 @@ extension ColumnExpression where V: Storable {
     }
 
     /// Whether the column has that value; nil is compared like any other.
-    public static func == (left: Self, right: V) -> Condition { compare(left, "IS", right) }
+    public static func == (left: Self, right: V) -> Condition { compare(left, Dialect.isSame, right) }
     /// Whether the column has another value; nil is compared like any other.
-    public static func != (left: Self, right: V) -> Condition { compare(left, "IS NOT", right) }
+    public static func != (left: Self, right: V) -> Condition { compare(left, Dialect.isOther, right) }
     /// Whether the column is less; NULL never is.
     public static func < (left: Self, right: V) -> Condition { order(left, "<", right) }
     /// Whether the column is less or equal; NULL never is.

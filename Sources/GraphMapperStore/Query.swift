@@ -61,14 +61,14 @@ public struct Query<R: StoredRecord>: Sendable {
             order += (R.schema.key?.columnNames ?? ["id"]).map(Dialect.quoted)
         }
         if !order.isEmpty { sql += "ORDER BY \(order.joined(separator: ", ")) " }
-        if limit != nil || offset != nil { sql += "LIMIT ? OFFSET ?" }
+        if limit != nil || offset != nil { sql += Dialect.page }
         return sql
     }
 
     var values: [StoredValue] {
         var values = condition?.values ?? []
         if limit != nil || offset != nil {
-            values += [.integer(limit.map(Int64.init) ?? -1), .integer(Int64(offset ?? 0))]
+            values += Dialect.page(limit, offset)
         }
         return values
     }

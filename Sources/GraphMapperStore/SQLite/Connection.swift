@@ -9,8 +9,8 @@ final class Connection: @unchecked Sendable {
     // and `give` of the ``ReaderPool``, which hand it over under a lock; a transaction, which is not Sendable, refuses to
     // use it once its closure has returned, and ``FreshConnection`` once the hook has.
     let handle: OpaquePointer
-    /// What statements of somebody's own write to, by their text.
-    var touched: [String: [Touched]] = [:]
+    /// What statements of somebody's own write to, by their text, as long as the schema stays the same.
+    var touched: (schema: StoredValue?, bySQL: [String: [Touched]]) = (nil, [:])
     private var statements: [String: Statement] = [:]
     /// Sees each statement as it starts to run: for logs and tests.
     var onStatement: (@Sendable (String) -> Void)?

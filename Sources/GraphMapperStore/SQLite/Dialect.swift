@@ -48,6 +48,31 @@ enum Dialect {
     /// Says about how many rows a table has, at the cost of a look-up.
     static func roughCount(_ table: String) -> String { "SELECT max(rowid) FROM \(quoted(table))" }
 
+    // MARK: Conditions
+
+    /// Compares values, NULL among them.
+    static let isSame = "IS"
+    static let isOther = "IS NOT"
+    /// What holds for every row.
+    static let always = "1"
+    /// What holds where the condition does not, or is unknown.
+    static func not(_ condition: String) -> String { "NOT coalesce(\(condition), 0)" }
+    /// Whether a text occurs in the column, by its bytes.
+    static func contains(_ column: String) -> String { "instr(\(column), ?) > 0" }
+    /// Whether so many bytes of the column, from a place on that counts from 1 or backwards from -1, are those of a text.
+    ///
+    /// By bytes, since `length` of a text stops at its first NUL.
+    static func bytes(_ column: String, from start: Int, count: Int) -> String {
+        "substr(CAST(\(column) AS BLOB), \(start), \(count)) = CAST(? AS BLOB)"
+    }
+    static func like(_ column: String) -> String { "\(column) LIKE ?" }
+    /// So many rows, after so many.
+    static let page = "LIMIT ? OFFSET ?"
+    /// The parameters of a page.
+    static func page(_ limit: Int?, _ offset: Int?) -> [StoredValue] {
+        [.integer(limit.map(Int64.init) ?? -1), .integer(Int64(offset ?? 0))]
+    }
+
     // MARK: Transactions
 
     static let beginReading = "BEGIN"

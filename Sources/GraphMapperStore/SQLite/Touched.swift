@@ -12,7 +12,10 @@ extension Connection {
     /// What a statement may write to, what foreign keys and triggers do because of it included: SQLite says so while it
     /// prepares the statement.
     func touched(by sql: String) throws -> [Touched] {
-        if let known = touched[sql] { return known }
+        // A trigger may have come since.
+        let version = try peek("PRAGMA schema_version")
+        if touched.schema != version { touched = (version, [:]) }
+        if let known = touched.bySQL[sql] { return known }
         let notes = Notes()
         try withExtendedLifetime(notes) {
             sqlite3_set_authorizer(
@@ -26,8 +29,8 @@ extension Connection {
             defer { sqlite3_set_authorizer(handle, nil, nil) }
             _ = try Statement(handle, sql)
         }
-        if touched.count >= 256 { touched.removeAll() }
-        touched[sql] = notes.touched
+        if touched.bySQL.count >= 256 { touched.bySQL.removeAll() }
+        touched.bySQL[sql] = notes.touched
         return notes.touched
     }
 }

@@ -122,6 +122,12 @@ private struct Stop: Error {}
         try await store.write { try await $0.execute("DELETE FROM pen") }
         let last = texts(try await store.changeRecords()).suffix(2)
         #expect(Set(last) == ["delete pen * all", "update pen * peers"])
+        try await store.write { tx in
+            try await tx.insert(Pen(id: 1))
+            try await tx.execute("DROP TRIGGER t")
+            try await tx.execute("UPDATE pen SET name = ?, ink = ink + 1", [.text("x")])
+        }
+        #expect(texts(try await store.changeRecords()).suffix(2) == ["insert pen 1 all", "update pen * name,ink"])
     }
 
     /// Up to 64 rows each have a record; one more, and there is one for all of them.

@@ -190,6 +190,18 @@ private struct EmptyIndex: StoredRecord {
         }
     }
 
+    /// SQLite itself would run the first and say nothing of the rest.
+    @Test(arguments: [
+        "DELETE FROM town; DELETE FROM town_roads", "DELETE FROM town; nonsense", "", " ", "-- nothing",
+    ]) func `text that is not one statement`(_ sql: String) async throws {
+        let store = try await GraphStore.open(.inMemory, Town.self)
+        try await store.write { try await $0.insert(Town(id: 1)) }
+        let error = await #expect(throws: StoreError.self) { try await store.write { try await $0.execute(sql) } }
+        #expect(error?.kind == .misuse)
+        try await store.write { try await $0.execute("UPDATE town SET name = 'x'; -- that is all\n ;") }
+        #expect(try await store.find(Town.self, 1)?.name == "x")
+    }
+
     @Test func `a position that is no number`() async throws {
         let store = try await GraphStore.open(.inMemory, Town.self)
         try await store.write { tx in
