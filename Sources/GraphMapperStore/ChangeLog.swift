@@ -130,8 +130,11 @@ struct ChangeLog {
 
         /// Adds columns to those of the row for all.
         private mutating func cover(_ columns: [String]?) {
-            guard let columns else { return }
-            for column in columns where rows[0].columns?.contains(column) == false { rows[0].columns?.append(column) }
+            for column in columns ?? [] { cover(column) }
+        }
+
+        mutating func cover(_ column: String) {
+            if rows[0].columns?.contains(column) == false { rows[0].columns?.append(column) }
         }
     }
 
@@ -152,10 +155,8 @@ struct ChangeLog {
     /// Notes an ordered link; not that of a row which was inserted just now.
     mutating func note(link property: String, _ table: String, _ key: [StoredValue]) {
         let place = self.place(.update, table)
-        if !entries[place].isCollapsed {
-            let inserted = entries[self.place(.insert, table)]
-            if inserted.rows.contains(where: { $0.key == key }) { return }
-        }
+        if entries[place].isCollapsed { return entries[place].cover(property) }
+        if entries[self.place(.insert, table)].rows.contains(where: { $0.key == key }) { return }
         note(.update, table, key, [property])
     }
 
