@@ -3,7 +3,7 @@ import Foundation
 /// Compiles snippets against the built modules.
 enum Compiler {
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
 
     /// The build folder that this test runs from.
     static var modules: URL {
