@@ -5,8 +5,15 @@ import Testing
     @Test(arguments: try Compiler.guides())
     func `the samples of the documentation compile as printed`(path: String) throws {
         let sample = try Compiler.sample(path)
-        if path == "README.md" { #expect(!sample.isEmpty) }
         #expect(try Compiler.compile(sample) == "")
+    }
+
+    @Test(arguments: try Compiler.guides())
+    func `no block of the documentation is in a language that the tests do not know`(path: String) throws {
+        let fences = try Compiler.text(path).split(separator: "\n").filter { $0.contains("```") }
+        let languages = Set(fences.enumerated().filter { $0.offset % 2 == 0 }.map(\.element))
+        #expect(languages.isSubset(of: ["```swift", "```sh", "```console", "```"]))
+        if path != "docs/architecture.md" { #expect(languages.contains("```swift")) }
     }
 
     @Test func `the samples of mappings compile also where the main actor is the default`() throws {
@@ -47,15 +54,50 @@ import Testing
         #expect(text.contains("has no member 'nmae'"), "\(text)")
     }
 
-    @Test func `a session's model does not leave its actor`() throws {
-        let text = try Compiler.compile(
-            """
-            import GraphMapper
-            final class Thing { var name = "" }
-            @MainActor func misuse(_ session: GraphSession, _ thing: Thing) {
-                Task.detached { thing.name = "other"; _ = try session.changes() }
-            }
-            """)
-        #expect(text.contains("error:"), "\(text)")
+    struct Misuse: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let code: String
+        let message: String
+        /// The same on the actor that the session belongs to.
+        let control: String
+    }
+
+    private static let sending = "passing closure as a 'sending' parameter risks causing data races"
+
+    @Test(arguments: [
+        Misuse(
+            testDescription: "a model in a detached task", code: "Task.detached { thing.name = \"other\" }",
+            message: sending, control: "Task { thing.name = \"other\" }"),
+        Misuse(
+            testDescription: "a session in a detached task", code: "Task.detached { _ = try session.changes() }",
+            message: sending, control: "Task { _ = try session.changes() }"),
+        Misuse(
+            testDescription: "a model passed to another executor", code: "await elsewhere(thing)",
+            message: "sending 'thing' risks causing data races", control: "await here(thing)"),
+        Misuse(
+            testDescription: "a session captured by a queue",
+            code: "DispatchQueue.global().async { _ = try? session.changes() }",
+            message: "capture of 'session' with non-Sendable type 'GraphSession' in a '@Sendable' closure",
+            control: "DispatchQueue.main.async { _ = try? session.changes() }"),
+    ])
+    func `sessions and models do not leave their actor`(misuse: Misuse) throws {
+        func compile(_ code: String) throws -> String {
+            try Compiler.compile(
+                """
+                import Dispatch
+                import GraphMapper
+                final class Thing { var name = "" }
+                @concurrent func elsewhere(_ thing: Thing) async {}
+                nonisolated(nonsending) func here(_ thing: Thing) async {}
+                @MainActor func use(_ session: GraphSession, _ thing: Thing) async throws {
+                    \(code)
+                }
+                """)
+        }
+        #expect(try compile(misuse.control) == "")
+        let text = try compile(misuse.code)
+        let errors = text.split(separator: "\n").filter { $0.hasPrefix("/") && $0.contains(": error: ") }
+        #expect(errors.count == 1 && errors[0].contains(".swift:7:"), "\(text)")
+        #expect(errors.first?.contains(misuse.message) == true, "\(text)")
     }
 }

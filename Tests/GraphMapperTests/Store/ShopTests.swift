@@ -129,7 +129,8 @@ import Testing
         user.name = "changed"
         // A second cart for a user whose unique index allows one.
         try session.add(extra)
-        await #expect(throws: (any Error).self) { try await session.save() }
+        let error = await #expect(throws: StoreError.self) { try await session.save() }
+        #expect(error?.kind == .duplicateKey)
         #expect(try await store.find(UserRecord.self, user.id)?.name == "user 0")
         try session.delete(extra)
         let changes = try await session.save()
