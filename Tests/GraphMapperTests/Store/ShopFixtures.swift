@@ -76,12 +76,12 @@ func openShop(_ location: GraphStore.Location = .inMemory) async throws -> Graph
     try await GraphStore.open(location, UserRecord.self, CartRecord.self, ItemRecord.self)
 }
 
-func shopSession(_ store: GraphStore) -> GraphSession {
-    GraphSession(store, UserRecord.mapping, CartRecord.mapping, ItemRecord.mapping)
+func shopSession(_ store: any GraphBacking) -> GraphSession {
+    GraphSession(store, [UserRecord.mapping, CartRecord.mapping, ItemRecord.mapping])
 }
 
 /// Users with one cart each; a cart lists `items[i]`, counted among `count` items of the whole shop.
-func seed(_ store: GraphStore, carts: [[Int]], items count: Int) async throws -> [User] {
+func seed(_ store: any GraphBacking, carts: [[Int]], items count: Int) async throws -> [User] {
     let session = shopSession(store)
     let items = (0..<count).map { ShopItem(name: "item \($0)", price: 250 + $0) }
     let users = carts.enumerated().map { index, list in
