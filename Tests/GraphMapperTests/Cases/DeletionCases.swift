@@ -2,6 +2,8 @@ import GraphMapperStore
 import ShopModels
 import Testing
 
+@testable import ShoppingCart
+
 @Suite struct `Deleting` {
     @Test func `a deleted target leaves the lists of the models, and stays deleted`() async throws {
         let store = try await openShop()

@@ -3,6 +3,8 @@ import GraphMapperTesting
 import ShopModels
 import Testing
 
+@testable import ShoppingCart
+
 @Suite struct `Sessions` {
     /// Ann, her friend bob and two medals.
     func town() async throws -> GraphStore {

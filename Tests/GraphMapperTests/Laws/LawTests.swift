@@ -3,6 +3,8 @@ import GraphMapperStore
 import GraphMapperTesting
 import Testing
 
+@testable import ShoppingCart
+
 @Suite struct `Laws of sessions that only map` {
     static let line = Gen<Int>.int(in: 0...3).zip(.optional(.element(of: ["https://x/a.png", "https://x/b.png"])))
         .map { LineDTO(id: $0.0, price: $0.0 * 10, picture: $0.0 == 0 ? $0.1 : nil) }

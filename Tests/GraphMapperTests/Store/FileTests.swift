@@ -3,6 +3,8 @@ import GraphMapperStore
 import ShopModels
 import Testing
 
+@testable import ShoppingCart
+
 @Suite struct `Files and transactions` {
     func folder() throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)

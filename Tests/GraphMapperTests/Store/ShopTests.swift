@@ -4,6 +4,8 @@ import GraphMapperTesting
 import ShopModels
 import Testing
 
+@testable import ShoppingCart
+
 @Suite struct `The shop` {
     @Test func `one instance for a shared item; one update; then nothing`() async throws {
         let store = try await openShop()
