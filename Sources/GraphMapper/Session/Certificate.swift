@@ -44,3 +44,18 @@ struct Certificate {
         return nil
     }
 }
+
+extension Table {
+    func forEachNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {
+        guard let dto = dto as? D else { return }
+        for step in mapping.steps { step.nested?(dto, visit) }
+    }
+
+    func description(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? {
+        guard let dto = dto as? D else { return nil }
+        let values = D.schema.properties.filter { !$0.isNested }.map { property in
+            (property.name, property.stored(dto).map(\.description).joined(separator: ", "))
+        }
+        return (D.schema.name, "\(dto.id)", values)
+    }
+}

@@ -22,6 +22,11 @@
         models = { table, dtos in try dtos.map { try table.required($0.id) } }
         mark = { $0.markFilled($1, $2) }
         check = { try $0.checkEach() }
-        offerAll = { table, dtos in for dto in dtos { _ = table.offer(dto) } }
+        offerAll = { table, dtos in
+            dtos.withUnsafeBufferPointer { dtos in
+                guard let first = dtos.baseAddress else { return }
+                for index in dtos.indices { table.offer(first + index) }
+            }
+        }
     }
 }

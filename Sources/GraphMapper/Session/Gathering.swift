@@ -1,0 +1,151 @@
+import Foundation
+
+/// What a load does first: it takes DTOs in, and follows their links, until everything is here.
+extension Table {
+    func resetLoad() {
+        indices = [:]
+        ids = []
+        incoming = []
+        arrived = []
+        edges = mapping.steps.map { _ in [] }
+        followed = mapping.steps.map { _ in 0 }
+        levelEnd = .max
+        wanted = []
+        slots = []
+        differing = false
+        unmade = []
+        made = []
+        copies = []
+        vanishing = []
+        expanded = 0
+        requests = []
+    }
+
+    /// Takes a DTO into the load and answers its index. An equal copy merges silently; one that differs is a
+    /// conflict, raised once everything is gathered.
+    @inlinable @discardableResult func offer(_ dto: UnsafePointer<D>) -> Int32 {
+        let id = dto.pointee.id
+        let new = Int32(truncatingIfNeeded: incoming.count)
+        let index = indices[IDKey(id), default: new]
+        if index == new {
+            indices[IDKey(id)] = new
+            ids.append(id)
+            incoming.append(dto.pointee)
+        } else if incoming[Int(index)] != nil {
+            if !differing, !isSame(Int(index), dto) { differing = true }
+            if mapping.hasNested { copies.append(dto.pointee) }
+            return index
+        } else {
+            incoming[Int(index)] = dto.pointee
+        }
+        arrived.append(index)
+        return index
+    }
+
+    @inlinable @discardableResult func offer(_ dto: D) -> Int32 { withUnsafePointer(to: dto) { offer($0) } }
+
+    /// Asks for the DTO with this id, unless it is here, and answers its index.
+    @inlinable func want(_ id: D.ID) -> Int32 {
+        let new = Int32(truncatingIfNeeded: incoming.count)
+        let index = indices[IDKey(id), default: new]
+        if index == new {
+            indices[IDKey(id)] = new
+            ids.append(id)
+            incoming.append(nil)
+            wanted.append(id)
+        }
+        return index
+    }
+
+    /// Asks for the DTOs whose foreign key is one of `owners`.
+    @usableFromInline func wantHeld<Owner: Storable & Hashable>(by foreignKey: AnyKeyPath, _ owners: [Owner]) throws {
+        guard let name = D.schema.property(at: foreignKey)?.name else {
+            throw GraphError(.invalidSchema, "the schema does not read \(foreignKey)", type: D.schema.name)
+        }
+        requests.append { source in try await source.fetch(D.self, where: name, isIn: owners) }
+    }
+
+    func wantEverything() {
+        for dto in snapshots { if let dto { _ = want(dto.id) } }
+    }
+
+    func requireWanted() throws {
+        for id in wanted { _ = try required(id) }
+        wanted = []
+        requests = []
+    }
+
+    @inlinable @inline(__always) func isSame(_ index: Int, _ copy: UnsafePointer<D>) -> Bool {
+        withPointer(to: index, of: incoming) { known in
+            // Most copies share the storage of their strings and arrays, and then all bytes are the same.
+            memcmp(known, copy, MemoryLayout<D>.size) == 0 || mapping.isSame(known, copy)
+        }
+    }
+
+    /// Calls `body` with the address of an element that is not nil.
+    ///
+    /// An optional's payload lies at its start (Swift ABI, single-payload enums), so that nothing is copied.
+    @inlinable @inline(__always)
+    func withPointer<T>(to index: Int, of array: ContiguousArray<D?>, _ body: (UnsafePointer<D>) throws -> T) rethrows
+
+        -> T
+
+    {
+        try array.withUnsafeBufferPointer {
+            try body(UnsafeRawPointer($0.baseAddress.unsafelyUnwrapped + index).assumingMemoryBound(to: D.self))
+        }
+    }
+
+    private func isFollowed(_ step: Step<D>) -> Bool {
+        if step.isNeeded { return true }
+        guard core.level < core.loading.depth else { return false }
+        let isNamed = !core.loading.links.isEmpty && step.modelPath.map(core.loading.links.contains) ?? false
+        return isNamed || !core.loading.isOnly && !step.isOnDemand
+    }
+
+    func linkCounts(to target: ObjectIdentifier) -> [(name: String, count: Int?)] {
+        mapping.steps.enumerated().compactMap { index, step in
+            guard let path = step.modelPath, step.targets.contains(where: { ObjectIdentifier($0) == target }) else {
+                return nil
+            }
+            return ("\(path)", step.property == nil ? nil : edges[index].count)
+        }
+    }
+
+    func followLinks() throws {
+        let range = expanded..<min(arrived.count, levelEnd)
+        expanded = range.upperBound
+        for (index, step) in mapping.steps.enumerated() where !range.isEmpty && isFollowed(step) {
+            try step.gather?(self, range, index, core)
+            followed[index] = range.upperBound
+        }
+        let copies = copies
+        self.copies = []
+        if !copies.isEmpty { for step in mapping.steps { try step.offerNested?(copies, core) } }
+    }
+
+    func fetchWanted(from source: any GraphSource) async throws {
+        let ids = wanted
+        let asked = requests
+        wanted = []
+        requests = []
+        if !ids.isEmpty {
+            mapping.passes.offerAll(self, try await source.fetch(D.self, ids: ids))
+            for id in ids where indices[IDKey(id)].flatMap({ incoming[Int($0)] }) == nil {
+                _ = try required(id)
+                if identity.slot(id).flatMap(snapshot) != nil { vanishing.append(id) }
+            }
+        }
+        for request in asked { mapping.passes.offerAll(self, try await request(source)) }
+        core.gathered += ids.count
+        if arrived.count > core.limit {
+            let link = core.heaviestLink(to: ObjectIdentifier(D.self), of: arrived.count)
+            let advice =
+                link.map { "mark \($0) as onDemand, load less of the graph (loading:)" } ?? "ask for fewer objects"
+            throw GraphError(
+                .tooLarge,
+                "the load reached \(arrived.count) objects, more than the limit of \(core.limit); \(advice) or raise "
+                    + "the limit", type: D.schema.name)
+        }
+    }
+}

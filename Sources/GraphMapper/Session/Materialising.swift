@@ -1,0 +1,214 @@
+/// What a load does next: models are made, then their fields are read, then they are linked. An error before
+/// that leaves every model as it was.
+extension Table {
+    func checkLoad() throws {
+        if differing {
+            throw GraphError(
+                .conflict, "the source answered with copies of one object that differ", type: D.schema.name)
+        }
+        try mapping.passes.check(self)
+        slots = ContiguousArray(repeating: -1, count: ids.count)
+        unmade = Array(0..<Int32(truncatingIfNeeded: ids.count))
+        identity.reserve(unmade.count)
+        made.reserveCapacity(unmade.count)
+    }
+
+    @inlinable func checkEach() throws {
+        let checks = mapping.steps.compactMap { step in step.check.map { (step, $0) } }
+        guard !checks.isEmpty else { return }
+        for index in arrived {
+            try withPointer(to: Int(index), of: incoming) { dto in
+                for (step, check) in checks {
+                    do { try check(dto) } catch { throw located(error, step, dto.pointee) }
+                }
+            }
+        }
+    }
+
+    @usableFromInline func located(_ error: any Error, _ step: Step<D>, _ dto: D) -> any Error {
+        guard var error = error as? GraphError, error.path == nil else { return error }
+        let name = D.schema.properties.first { $0.path == step.property }?.name
+        error.type = D.schema.name
+        error.id = "\(dto.id)"
+        error.property = name
+        error.path = "\(D.schema.name)(\(dto.id)).\(name ?? "?")"
+        return error
+    }
+
+    /// Makes and registers what is new, as far as what it needs is there; true if any was.
+    @inlinable func makeEach() throws -> Bool {
+        var waiting: [Int32] = []
+        for index in unmade {
+            let id = ids[Int(index)]
+            if let slot = identity.slot(id) {
+                slots[Int(index)] = Int32(truncatingIfNeeded: slot)
+                continue
+            }
+            guard let dto = incoming[Int(index)] else { throw dangling(id) }
+            do {
+                slots[Int(index)] = Int32(truncatingIfNeeded: identity.register(id, try mapping.make(dto, core)))
+                made.append(id)
+            } catch is NotYet {
+                waiting.append(index)
+            }
+        }
+        let isProgress = waiting.count < unmade.count
+        unmade = waiting
+        return isProgress
+    }
+
+    func undoMaking() {
+        for id in made.reversed() { identity.remove(id) }
+        startLoad()
+    }
+
+    func describeCycle() -> GraphError {
+        guard let first = unmade.first else { return GraphError(.cycle, "", type: D.schema.name) }
+        let id = "\(ids[Int(first)])"
+        var path = ["\(D.schema.name)(\(id))"]
+        var next = need(of: id)
+        while let need = next, let table = core.tables[ObjectIdentifier(need.type)] {
+            let place = "\(table.name)(\(need.id))"
+            let isSeen = path.contains(place)
+            path.append(place)
+            if isSeen { break }
+            next = table.need(of: need.id)
+        }
+        return GraphError(
+            .cycle,
+            "its initializer needs an object that is missing or needs this one: "
+                + path.joined(separator: " needs "), type: D.schema.name, id: id)
+    }
+
+    func unmetNeed(of id: String) -> NotYet? {
+        guard let index = unmade.first(where: { "\(ids[Int($0)])" == id }), let dto = incoming[Int(index)] else {
+            return nil
+        }
+        do {
+            _ = try mapping.make(dto, core)
+            return nil
+        } catch { return error as? NotYet }
+    }
+
+    @inlinable func readEach() throws {
+        grow(to: identity.models.count)
+        for index in arrived {
+            let slot = Int(slots[Int(index)])
+            guard let model = model(at: slot) else { continue }
+            let isOld = snapshots[slot] != nil
+            try withPointer(to: Int(index), of: incoming) { dto in
+                guard isOld else { return try mapping.readAll(dto, model) }
+                for step in mapping.steps {
+                    guard let read = step.read else { continue }
+                    if isUnedited(step.isClean, slot, model) || takesTheirs(step, slot, model, dto) {
+                        try read(dto, model)
+                    }
+                }
+            }
+        }
+    }
+
+    func linkEach() throws {
+        var masks: [Int: UInt64] = [:]
+        for (index, step) in mapping.steps.enumerated() {
+            let count = followed[index]
+            if count < arrived.count {
+                try unfillChanged(step, index, from: count)
+                try step.linkKnown?(self, count, core)
+            }
+            guard let link = step.link, count > 0 else { continue }
+            let putBack = step.isOnDemand ? setAside(step) : []
+            try link(self, index, core)
+            for put in putBack { put() }
+            masks[count, default: 0] |= step.bit
+        }
+        for (count, mask) in masks { mapping.passes.mark(self, mask, count) }
+    }
+
+    /// A link that another writer has changed and this load does not follow is unknown again, unless the app has
+    /// changed it too.
+    private func unfillChanged(_ step: Step<D>, _ index: Int, from start: Int) throws {
+        guard let isSame = step.isSame, let drop = step.drop else { return }
+        let bit = step.bit
+        for place in arrived[start...] {
+            let slot = Int(slots[Int(place)])
+            guard filled[slot] & bit != 0, incoming[Int(place)] != nil, snapshots[slot] != nil,
+                let model = model(at: slot)
+            else { continue }
+            let isKept = withPointer(to: slot, of: snapshots) { old in
+                withPointer(to: Int(place), of: incoming) { isSame(old, $0) }
+            }
+            guard !isKept, try isClean(step.isClean, slot, model) else { continue }
+            drop(model, core, true)
+            filled[slot] &= ~bit
+        }
+    }
+
+    @inlinable func markFilled(_ mask: UInt64, _ count: Int) {
+        for index in arrived.prefix(count) { filled[Int(slots[Int(index)])] |= mask }
+    }
+
+    @inlinable func finishEach() {
+        for index in arrived { swap(&snapshots[Int(slots[Int(index)])], &incoming[Int(index)]) }
+        clear()
+    }
+
+    @usableFromInline func clear() { startLoad() }
+
+    /// The model of an edge: one of this load, or one that the session had.
+    @inlinable @inline(__always) func linked(_ edge: Int32) throws -> D.Model {
+        guard let model = model(at: Int(slots[Int(edge)])) else { throw dangling(ids[Int(edge)]) }
+        return model
+    }
+
+    /// Calls `body` for each DTO of the load whose link, that of `step`, the app has not changed since it was filled.
+    ///
+    /// - Parameter count: how many edges the DTO has; `body` gets where they stand.
+    @inlinable @inline(__always)
+    func forEachToLink(
+        _ step: Int, _ isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool,
+        count: (UnsafePointer<D>) -> Int, body: (D.Model, Range<Int>) throws -> Void
+    ) throws {
+        var start = 0
+        for index in arrived.prefix(followed[step]) {
+            let slot = Int(slots[Int(index)])
+            let range = start..<start + withPointer(to: Int(index), of: incoming, count)
+            start = range.upperBound
+            guard let model = model(at: slot) else { continue }
+            if snapshots[slot] != nil, try !self.isClean(isClean, slot, model),
+                isKnown(mapping.steps[step], step, model, slot)
+            {
+                continue
+            }
+            try body(model, range)
+        }
+    }
+
+    /// Calls `append` with the link of each DTO that came as `range`, and the step's edges to append to.
+    @inlinable @inline(__always)
+    func withEdges<Link>(
+        _ step: Int, _ range: Range<Int>, of get: (UnsafePointer<D>) -> Link,
+        append: (Link, inout ContiguousArray<Int32>) throws -> Void
+    ) rethrows {
+        var list: ContiguousArray<Int32> = []
+        swap(&list, &edges[step])
+        defer { swap(&list, &edges[step]) }
+        // The link is read before it is followed: a type that links to itself grows `incoming` by its targets.
+        for place in range { try append(withPointer(to: Int(arrived[place]), of: incoming, get), &list) }
+    }
+
+    /// Whether the app has left the property alone. A value that does not encode is an edit: a load keeps it, and a
+    /// save says what is wrong with it.
+    @inlinable @inline(__always)
+    func isUnedited(
+        _ check: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, _ slot: Int, _ model: D.Model
+    ) -> Bool { (try? isClean(check, slot, model)) ?? false }
+
+    /// Asks a step about a slot that has a snapshot.
+    @inlinable @inline(__always)
+    func isClean(
+        _ check: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, _ slot: Int, _ model: D.Model
+    ) rethrows -> Bool {
+        try withPointer(to: slot, of: snapshots) { try check($0, model, core) }
+    }
+}

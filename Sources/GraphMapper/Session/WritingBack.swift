@@ -1,0 +1,240 @@
+/// The way back: what the app adds and deletes, the walk, and the DTOs of what changed.
+extension Table {
+    func addModel(_ model: AnyObject) throws {
+        guard let model = model as? D.Model else { return }
+        identity.dropped[ObjectIdentifier(model)] = nil
+        identity.evicted[ObjectIdentifier(model)] = nil
+        if let slot = identity.slot(mapping.idOf(model)), identity.models[slot] === model { forgetVanished(slot) }
+        if let slot = identity.slot(mapping.idOf(model)) {
+            // One that was deleted and is added again, or a new one in its place, takes over what is stored.
+            let isReplaced = identity.deleted.remove(slot) != nil
+            guard isReplaced || identity.models[slot] === model else { throw twoInstances(model) }
+            if identity.models[slot] !== model, slot < filled.count { filled[slot] = .max }
+            identity.models[slot] = model
+        }
+        added.append(model)
+    }
+
+    func deleteModel(_ model: AnyObject) throws {
+        guard let model = model as? D.Model else { return }
+        added.removeAll { $0 === model }
+        if let slot = knownSlot(of: model) {
+            identity.deleted.insert(slot)
+        } else {
+            identity.dropped[ObjectIdentifier(model)] = model
+        }
+    }
+
+    @usableFromInline func twoInstances(_ model: D.Model) -> GraphError {
+        GraphError(
+            .conflict, "two instances claim this id; keep the one that the session loaded", type: D.schema.name,
+            id: "\(mapping.idOf(model))")
+    }
+
+    @usableFromInline func twoOwners(_ first: Int, _ second: Int, of id: String, _ type: String) -> GraphError {
+        let owners = [first, second].compactMap { model(at: $0) }.map { "\(mapping.idOf($0))" }.sorted()
+        return GraphError(
+            .conflict, "two owners hold it, \(D.schema.name) \(owners.joined(separator: " and ")); remove it from one",
+            type: type, id: id)
+    }
+
+    /// The slot of a model that the session knows.
+    @inlinable func knownSlot(of model: D.Model) -> Int? {
+        identity.slot(mapping.idOf(model)).flatMap { identity.models[$0] === model ? $0 : nil }
+    }
+
+    /// The slot of a model, which becomes a new object if the session does not know it.
+    @inlinable @discardableResult func slot(of model: D.Model) throws -> Int {
+        if !identity.dropped.isEmpty, identity.dropped[ObjectIdentifier(model)] != nil { return -1 }
+        let id = mapping.idOf(model)
+        if let slot = identity.slot(id) {
+            if identity.models[slot] === model { return slot }
+            if !identity.evicted.isEmpty, identity.isEvicted(model) { return -1 }
+            throw twoInstances(model)
+        }
+        if !identity.evicted.isEmpty, identity.isEvicted(model) { return -1 }
+        found.append(id)
+        return identity.register(id, model)
+    }
+
+    func resetWalk() {
+        for holding in holdings.values { holding.startWalk() }
+        found = []
+        walked = 0
+    }
+
+    @inlinable func walkEach() throws -> Bool {
+        let steps = mapping.visits
+        guard walked < identity.models.count else { return false }
+        if steps.isEmpty { walked = identity.models.count }
+        while walked < identity.models.count {
+            if let model = model(at: walked), identity.deleted.isEmpty || !identity.deleted.contains(walked) {
+                for visit in steps { try visit(model, walked, core) }
+            }
+            walked += 1
+        }
+        return true
+    }
+
+    /// Objects that the walk found are forgotten unless the save succeeds.
+    func forgetFound() {
+        for holding in holdings.values { holding.endWalk() }
+        for id in found.reversed() { identity.remove(id) }
+        found = []
+    }
+
+    func collectChanges(into plan: inout WritePlan) throws {
+        let rank = core.order.firstIndex { $0 === self } ?? 0
+        let isShared = core.sharing(self).count > 1
+        inserting = []
+        for slot in try mapping.passes.findChanged(self) {
+            guard let model = model(at: slot) else { continue }
+            let old = vanished.contains(slot) ? nil : snapshots[slot]
+            if identity.deleted.contains(slot) {
+                if let old { plan.delete(D.schema.deletion(of: old), rank, isShared) }
+                let id = mapping.idOf(model)
+                plan.isDeleting = true
+                plan.forget.append { [self] in forget(id) }
+            } else if vanished.contains(slot) {
+                try checkVanished(slot, model)
+            } else if let old {
+                try checkWhole(slot, model)
+                let new = try rebuilt(old, model, slot)
+                guard new.id == old.id else {
+                    throw GraphError(
+                        .misuse, "its id became \(new.id); ids do not change, so delete it and add another",
+                        type: D.schema.name, id: "\(old.id)")
+                }
+                let change = D.schema.update(from: old, to: new)
+                plan.update(change.row, change.links, isShared)
+                let written = writtenLinks(of: model)
+                plan.commit.append { [self] in
+                    snapshots[slot] = new
+                    filled[slot] |= written
+                }
+                settle(new, model, &plan)
+            } else if isShared, !core.isWriter(self, slot) {
+                continue
+            } else if let stored = rows[IDKey(mapping.idOf(model))] {
+                try collect(model, slot, foundAs: stored, into: &plan)
+            } else {
+                let new = try record(of: model)
+                inserting.append(new.id)
+                settle(new, model, &plan)
+                let change = D.schema.insertion(of: new)
+                plan.inserts[rank, default: []].append(change.row)
+                plan.relinks += change.links
+                plan.commit.append { [self] in _ = stored(new, model, slot) }
+            }
+        }
+        if !identity.dropped.isEmpty { plan.isDeleting = true }
+        let held = holdings.values.map { ($0, $0.pending) }
+        plan.commit.append { [self] in
+            // Objects added while the save waited are left for the next one.
+            added.removeAll { model in
+                knownSlot(of: model).map { slot in core.sharing(self).contains { $0.hasSnapshot(slot) } } ?? false
+            }
+            for (holding, pending) in held { holding.commit(pending) }
+        }
+    }
+
+    /// Slots of objects that are new, deleted or differ from their snapshots.
+    @inlinable func changedSlots() throws -> [Int] {
+        grow(to: identity.models.count)
+        var changed: [Int] = []
+        for slot in identity.models.indices {
+            guard let model = model(at: slot) else { continue }
+            guard snapshots[slot] != nil, identity.deleted.isEmpty || !identity.deleted.contains(slot),
+                vanished.isEmpty || !vanished.contains(slot)
+            else {
+                changed.append(slot)
+                continue
+            }
+            if try !isClean(mapping.isClean, slot, model) && isDirty(slot, model) { changed.append(slot) }
+        }
+        return changed
+    }
+
+    /// Whether a property that is known differs from the snapshot.
+    @usableFromInline func isDirty(_ slot: Int, _ model: D.Model) throws -> Bool {
+        for (index, step) in mapping.steps.enumerated()
+        where try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot) { return true }
+        return false
+    }
+
+    func forget(_ id: D.ID) {
+        if let slot = identity.slot(id) { for table in core.sharing(self) { table.forgetSnapshot(slot) } }
+        identity.remove(id, isStored: true)
+    }
+
+    /// Takes from every link what the save has deleted.
+    func dropDeletedTargets() {
+        for slot in identity.models.indices {
+            guard let model = model(at: slot), snapshot(slot) != nil else { continue }
+            for step in mapping.steps { step.drop?(model, core, false) }
+        }
+    }
+
+    func stored(_ dto: D, _ model: D.Model, _ walked: Int) -> Int {
+        let slot = identity.slot(dto.id) ?? identity.register(dto.id, model, at: walked)
+        // Deleted while the save waited: that is for the next one.
+        if identity.dropped.removeValue(forKey: ObjectIdentifier(model)) != nil { identity.deleted.insert(slot) }
+        grow(to: slot + 1)
+        snapshots[slot] = dto
+        filled[slot] = .max
+        return slot
+    }
+
+    /// False for a link that is nil or empty and was never filled: what it stores is unknown.
+    @inlinable func isKnown(_ step: Step<D>, _ index: Int, _ model: D.Model, _ slot: Int) -> Bool {
+        guard let isEmpty = step.isEmpty, filled[slot] & step.bit == 0 else { return true }
+        return !isEmpty(model)
+    }
+
+    /// The DTO of a loaded model: properties that are clean as in the snapshot.
+    func rebuilt(_ old: D, _ model: D.Model, _ slot: Int) throws -> D {
+        try build(model, old: old) { [self] step, index in
+            try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot)
+        }
+    }
+
+    /// The DTO of a model. What the model does not have, or the session has not loaded, is as in the snapshot.
+    @usableFromInline func record(of model: D.Model) throws -> D {
+        guard let slot = knownSlot(of: model), let old = snapshot(slot) else {
+            return try build(model, old: nil) { _, _ in true }
+        }
+        return try build(model, old: old) { [self] step, index in isKnown(step, index, model, slot) }
+    }
+
+    private func build(_ model: D.Model, old: D?, isDirty: (Step<D>, Int) throws -> Bool) throws -> D {
+        var values: [Any] = []
+        for (property, entry) in zip(D.schema.properties, mapping.entries) {
+            guard let index = entry else {
+                throw GraphError(.invalidSchema, "no entry covers it", type: D.schema.name, property: property.name)
+            }
+            let step = mapping.steps[index]
+            if let old, try !isDirty(step, index) {
+                values.append(old[keyPath: property.path])
+                continue
+            }
+            do {
+                guard let answer = step.answer else {
+                    throw GraphError(.invalidSchema, "no way back", type: D.schema.name, property: property.name)
+                }
+                values.append(try answer(model, old, core))
+            } catch var error as GraphError where error.path == nil {
+                error.path = "\(D.schema.name)(\(mapping.idOf(model))).\(property.name)"
+                throw error
+            }
+        }
+        return try D.schema.make { values[$0] }
+    }
+
+    func evictModel(_ model: AnyObject) {
+        guard let model = model as? D.Model else { return }
+        added.removeAll { $0 === model }
+        guard let slot = knownSlot(of: model) else { return }
+        if core.sharing(self).contains(where: { $0.hasSnapshot(slot) }) { identity.evict(model) }
+        forget(mapping.idOf(model))
+    }
+}
