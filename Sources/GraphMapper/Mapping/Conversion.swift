@@ -54,11 +54,6 @@ extension Conversion where Value == String, Target == URL {
     }
 }
 
-extension Conversion where Value == String?, Target == URL? {
-    /// A URL as its text; nil stays nil, and text that is no URL is an error.
-    public static var url: Self { Conversion<String, URL>.url.optional }
-}
-
 extension Conversion where Value == String, Target == UUID {
     /// A UUID as its text, written in capitals.
     public static var uuid: Self {
@@ -126,4 +121,32 @@ extension Conversion where Target: RawRepresentable & Sendable, Value == Target.
             $0.rawValue
         }
     }
+}
+
+// The same for optionals, by the same names. For conversions that are generic, name the type:
+// `Conversion<String, Kind>.rawValue.optional`.
+
+extension Conversion where Value == String?, Target == URL? {
+    /// A URL as its text; nil stays nil, and text that is no URL is an error.
+    public static var url: Self { Conversion<String, URL>.url.optional }
+}
+
+extension Conversion where Value == String?, Target == UUID? {
+    /// A UUID as its text, written in capitals; nil stays nil.
+    public static var uuid: Self { Conversion<String, UUID>.uuid.optional }
+}
+
+extension Conversion where Value == String?, Target == Decimal? {
+    /// Exact, with a point whatever the locale; nil stays nil.
+    public static var decimal: Self { Conversion<String, Decimal>.decimal.optional }
+}
+
+extension Conversion where Value == String?, Target == Date? {
+    /// `2024-02-29T12:34:56.789Z`; nil stays nil.
+    public static var iso8601: Self { Conversion<String, Date>.iso8601.optional }
+}
+
+extension Conversion where Value == Double?, Target == Date? {
+    /// Seconds since 1970; nil stays nil.
+    public static var epoch: Self { Conversion<Double, Date>.epoch.optional }
 }

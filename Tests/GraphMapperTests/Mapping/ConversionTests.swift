@@ -111,4 +111,14 @@ private enum Size: Int {
         #expect(try price.optional.decode(nil) == nil && price.optional.decode("1") == 100)
         expectRefused("x", by: price.optional)
     }
+
+    @Test func `the built-in ones have a form for optionals`() throws {
+        let missing: String? = nil
+        #expect(try Conversion<String?, URL?>.url.decode(missing) == nil)
+        #expect(try Conversion<String?, UUID?>.uuid.decode(missing) == nil)
+        #expect(try Conversion<String?, Decimal?>.decimal.decode("1.5") == 1.5)
+        #expect(try Conversion<String?, Date?>.iso8601.encode(nil) == nil)
+        #expect(try Conversion<Double?, Date?>.epoch.decode(1) == Date(timeIntervalSince1970: 1))
+        expectRefused("x", by: Conversion<String?, Date?>.iso8601)
+    }
 }
