@@ -19,6 +19,21 @@ import Testing
         #expect(cart?.items.count == 2)
     }
 
+    @Test func `the tables are those that the guide shows`() async throws {
+        nonisolated(unsafe) var opened: Connection?
+        var options = GraphStore.Options()
+        options.prepare = { opened = $0 }
+        let store = try await GraphStore.open(
+            .inMemory, options: options, UserRecord.self, CartRecord.self, ItemRecord.self)
+        let rows = try #require(opened).rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        withExtendedLifetime(store) {}
+        let made = rows.map { if case .text(let sql) = $0[0] { sql } else { "" } }
+        let guide = try Compiler.text("docs/store.md").split { $0.isWhitespace }.joined(separator: " ")
+            .replacingOccurrences(of: "CREATE TABLE IF NOT EXISTS", with: "CREATE TABLE")
+        #expect(made.count == 7)
+        for sql in made { #expect(guide.contains(sql + ";")) }
+    }
+
     @Test func `a store that is closed leaves one file`() async throws {
         let folder = try folder()
         let path = folder.appendingPathComponent("shop.sqlite").path
