@@ -113,4 +113,34 @@ import Testing
         #expect(try await store.count(Query(TeamRow.self)) == 0)
         try await store.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
     }
+
+    /// A reference that is passed to another task leads to the object of the snapshot that it is resolved in.
+    @Test func `a snapshot has what another task has deleted since`() async throws {
+        let store = try await openTown(.file(temporaryFile()))
+        try await store.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
+        let ref = Ref<TeamRow>(1)
+        try await store.read { tx in
+            let before = try await tx.find(TeamRow.self, ref.id)
+            #expect(before != nil)
+            let isDeleted = try await Task.detached {
+                try await store.write { try await $0.delete(TeamRow.self, ref.id) }
+            }.value
+            #expect(isDeleted)
+            let after = try await tx.find(TeamRow.self, ref.id)
+            #expect(after != nil)
+        }
+        #expect(try await store.find(TeamRow.self, ref.id) == nil)
+    }
+
+    @Test func `a stray COMMIT is an error, and the store goes on`() async throws {
+        let store = try await openTown()
+        await #expect(throws: StoreError.self) {
+            try await store.write { try await $0.execute("COMMIT") }
+        }
+        await #expect(throws: StoreError.self) {
+            try await store.write { try await $0.execute("BEGIN") }
+        }
+        try await store.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
+        #expect(try await store.count(Query(TeamRow.self)) == 1)
+    }
 }

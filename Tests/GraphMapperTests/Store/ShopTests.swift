@@ -86,7 +86,10 @@ import Testing
         let id = UUID()
         try await store.write { try await $0.insert(ItemRecord(id: id, name: "x", price: 1, picture: "")) }
         let session = shopSession(store)
-        await #expect { _ = try await session.models(Query(ItemRecord.self)) } throws: { "\($0)".contains("picture") }
+        await #expect { _ = try await session.models(Query(ItemRecord.self)) } throws: {
+            let error = $0 as? GraphError
+            return error?.kind == .conversion && error?.property == "picture" && "\($0)".contains("item(\(id)).picture")
+        }
         #expect(try await store.find(ItemRecord.self, id)?.price == 1)
     }
 
