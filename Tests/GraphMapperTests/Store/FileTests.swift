@@ -54,19 +54,6 @@ import Testing
         await #expect { try await openShop(.file(missing)) } throws: { ($0 as? StoreError)?.kind == .cannotOpen }
     }
 
-    @Test func `another connection holds the write lock`() async throws {
-        let path = try folder().appendingPathComponent("shop.sqlite").path
-        let store = try await openShop(.file(path))
-        var options = GraphStore.Options()
-        options.busyTimeout = 0.05
-        let other = try await GraphStore.open(
-            .file(path), options: options, UserRecord.self, CartRecord.self, ItemRecord.self)
-        _ = try await store.write { _ in
-            await #expect { _ = try await other.write { _ in } } throws: { ($0 as? StoreError)?.kind == .busy }
-        }
-        try await other.write { _ in }
-    }
-
     @Test func `a throw undoes the transaction, and a savepoint its part`() async throws {
         struct Stop: Error {}
         let store = try await openShop()
