@@ -13,11 +13,14 @@ public class AnyTable {
     func requireLoaded() throws {}
     func startLoad() {}
     func endLevel() {}
+    /// The first indices of a load are those of its roots.
+    var rootCount: Int32 { 0 }
+    func noteRoots() {}
+    func label(of index: Int32) -> String { "" }
+    func gatherLinks(into links: inout LoadedLinks) {}
     func expand() throws {}
     /// The links to a type, each with how many objects it named; nil for one that the other side holds.
     func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] { [] }
-    /// An object of the load that links to this one, as `cart(1).items`.
-    func referrer(to target: any DTO.Type, _ key: [StoredValue]) -> String? { nil }
     func fetch(from source: any GraphSource) async throws {}
     func checkGathered() throws {}
     func makeModels() throws -> Bool { false }

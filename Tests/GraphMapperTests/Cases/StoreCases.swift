@@ -33,6 +33,38 @@ import Testing
         withExtendedLifetime(writable) {}
     }
 
+    private static let hasPython = FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")
+
+    @Test(.enabled(if: hasPython))
+    func `another process that holds the write lock`() async throws {
+        let file = temporaryFile()
+        var options = GraphStore.Options()
+        options.busyTimeout = 0.1
+        let store = try await openTown(.file(file), options: options)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
+        process.arguments = [
+            "-c",
+            "import sqlite3,sys; c=sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN IMMEDIATE');"
+                + "print('held', flush=True); sys.stdin.read(); c.execute('COMMIT')", file,
+        ]
+        let output = Pipe()
+        let input = Pipe()
+        process.standardOutput = output
+        process.standardInput = input
+        try process.run()
+        try #require(output.fileHandleForReading.read(upToCount: 5) == Data("held\n".utf8))
+        let session = townSession(store)
+        try session.add(Team(id: 1))
+        let error = await #expect(throws: StoreError.self) { try await session.save() }
+        #expect(error?.kind == .busy)
+        #expect(try await store.count(Query(TeamRow.self)) == 0)
+        try input.fileHandleForWriting.close()
+        process.waitUntilExit()
+        try await session.save()
+        #expect(try await store.count(Query(TeamRow.self)) == 1)
+    }
+
     @Test func `another store of the file holds the write lock`() async throws {
         let file = temporaryFile()
         var options = GraphStore.Options()
@@ -98,5 +130,35 @@ import Testing
         for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
         #expect(try await store.count(Query(TeamRow.self)) == 0)
         try await store.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
+    }
+
+    /// A reference that is passed to another task leads to the object of the snapshot that it is resolved in.
+    @Test func `a snapshot has what another task has deleted since`() async throws {
+        let store = try await openTown(.file(temporaryFile()))
+        try await store.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
+        let ref = Ref<TeamRow>(1)
+        try await store.read { tx in
+            let before = try await tx.find(TeamRow.self, ref.id)
+            #expect(before != nil)
+            let isDeleted = try await Task.detached {
+                try await store.write { try await $0.delete(TeamRow.self, ref.id) }
+            }.value
+            #expect(isDeleted)
+            let after = try await tx.find(TeamRow.self, ref.id)
+            #expect(after != nil)
+        }
+        #expect(try await store.find(TeamRow.self, ref.id) == nil)
+    }
+
+    @Test func `a stray COMMIT is an error, and the store goes on`() async throws {
+        let store = try await openTown()
+        await #expect(throws: StoreError.self) {
+            try await store.write { try await $0.execute("COMMIT") }
+        }
+        await #expect(throws: StoreError.self) {
+            try await store.write { try await $0.execute("BEGIN") }
+        }
+        try await store.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
+        #expect(try await store.count(Query(TeamRow.self)) == 1)
     }
 }

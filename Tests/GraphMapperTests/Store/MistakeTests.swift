@@ -261,11 +261,9 @@ private struct EmptyIndex: StoredRecord {
 
     /// Somebody wrote to the file without the rules on.
     @Test(arguments: [
-        ("UPDATE person SET boss = 99 WHERE id = 2", "person(99)", "person(2).boss"),
-        ("INSERT INTO medal (id, owner, title) VALUES (5, 99, '')", "person(99)", "medal(5).owner"),
-    ]) func `a link to nothing that a load finds names who has it`(
-        _ sql: String, _ target: String, _ referrer: String
-    ) async throws {
+        ("UPDATE person SET boss = 99 WHERE id = 2", "person(2).boss"),
+        ("INSERT INTO medal (id, owner, title) VALUES (5, 99, '')", "medal(5).owner"),
+    ]) func `a link to nothing that a load finds names who has it`(_ sql: String, _ path: String) async throws {
         var options = GraphStore.Options()
         options.prepare = { try $0.execute("PRAGMA foreign_keys = OFF") }
         let store = try await openTown(.inMemory, options: options)
@@ -278,9 +276,7 @@ private struct EmptyIndex: StoredRecord {
             _ = try await other.models(Query(PersonRow.self))
             _ = try await other.models(Query(MedalRow.self))
         }
-        #expect(error?.kind == .dangling)
-        let text = error.map(String.init(describing:)) ?? ""
-        #expect(text.contains("at \(target): \(referrer) refers to it"), "\(text)")
+        #expect(error?.kind == .dangling && error?.type == "person" && error?.id == "99" && error?.path == path)
     }
 
     @Test func `an owner of a list that is not there`() async throws {
