@@ -15,7 +15,7 @@ public struct Index<R>: Sendable {
     let paths: [any PartialKeyPath<R> & Sendable]
     let isUnique: Bool
 
-    /// No two rows have the same values here; NULLs count as different.
+    /// No two rows have the same values here; NULLs count as different. Opening a file whose rows do is an error.
     public static func unique(_ paths: any PartialKeyPath<R> & Sendable...) -> Self {
         Index(paths: paths, isUnique: true)
     }

@@ -26,6 +26,13 @@ private struct Crate: StoredRecord {
     static let schema = Schema<Self>("crate") { row in try Self(id: row("id", \.id), size: row("size", \.size)) }
 }
 
+private struct Slot: StoredRecord {
+    let id: Int
+    var number: Int
+    static let schema = Schema<Self>("slot") { row in try Self(id: row("id", \.id), number: row("number", \.number)) }
+    static let indexes: [Index<Self>] = [.unique(\.number)]
+}
+
 private func opened(_ location: GraphStore.Location = .inMemory) async throws -> GraphStore {
     try await GraphStore.open(location, Pen.self, Crate.self)
 }
@@ -67,6 +74,48 @@ private struct Stop: Error {}
         #expect(try await store.changeRecords(after: 5).map(\.sequence) == [6, 7])
         #expect(try await store.changeRecords(after: 7).isEmpty)
         #expect(try await store.changeRecords(after: .max).isEmpty)
+    }
+
+    @Test func `a save leaves one for each of its changes`() async throws {
+        let store = try await openTown()
+        let session = townSession(store)
+        let people = (1...4).map { Person(id: $0, name: "\($0)") }
+        for person in people { try session.add(person) }
+        try await session.save()
+        people[0].name = "ann"
+        people[1].boss = people[0]
+        try session.delete(people[3])
+        try session.add(Person(id: 5, name: "new"))
+        let start = try await store.changeRecords().last?.sequence ?? 0
+        let changes = try await session.save()
+        let expected = changes.changes.map { change in
+            switch change {
+            case .insert(let row): "insert \(row.table) \(row.key[0]) all"
+            case .update(let row): "update \(row.table) \(row.key[0]) \(row.columns.joined(separator: ","))"
+            case .relink(let link): "update \(link.table) \(link.key[0]) \(link.property)"
+            case .delete(let row): "delete \(row.table) \(row.key[0]) all"
+            }
+        }
+        #expect(expected.count == 4)
+        #expect(texts(try await store.changeRecords(after: start)) == expected)
+    }
+
+    /// The update that makes room for another is no write of anybody's.
+    @Test func `a swap of unique values leaves two`() async throws {
+        let store = try await GraphStore.open(.inMemory, Slot.self)
+        try await store.write { try await $0.insert(contentsOf: [Slot(id: 1, number: 10), Slot(id: 2, number: 20)]) }
+        try await store.write { tx in
+            try await tx.apply(
+                ChangeSet(
+                    [(1, 10, 20), (2, 20, 10)].map { id, old, new in
+                        .update(
+                            .init(
+                                table: "slot", keyColumns: ["id"], key: [.integer(id)], columns: ["number"],
+                                values: [.integer(new)], expected: [.integer(old)]))
+                    }))
+        }
+        let updates = texts(try await store.changeRecords(after: 2))
+        #expect(Set(updates) == ["update slot 1 number", "update slot 2 number"] && updates.count == 2)
     }
 
     @Test func `what writes nothing leaves nothing`() async throws {
