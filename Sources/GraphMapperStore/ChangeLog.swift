@@ -171,6 +171,11 @@ struct ChangeLog {
         entries[place].add(Row(key: nil, columns: columns, place: count))
     }
 
+    /// Whether that row was written, or may have been.
+    func has(_ table: String, _ key: [StoredValue]) -> Bool {
+        entries.contains { $0.table == table && ($0.isCollapsed || $0.rows.contains { $0.key == key }) }
+    }
+
     private mutating func place(_ kind: ChangeRecord.Kind, _ table: String) -> Int {
         let latest =
             switch kind {

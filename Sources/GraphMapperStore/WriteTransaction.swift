@@ -36,7 +36,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         do {
             try super.commit()
         } catch let error as StoreError where error.kind == .foreignKey {
-            throw try DanglingLink(connection, lists).located(error)
+            throw try DanglingLink(connection, lists, log).located(error)
         }
     }
 

@@ -2,40 +2,50 @@
 struct DanglingLink {
     private let connection: Connection
     private let lists: [String: ListOwner]
+    private let log: ChangeLog
 
-    /// - Parameter lists: the tables of ordered links.
-    init(_ connection: Connection, _ lists: [String: ListOwner]) {
+    /// - Parameters:
+    ///   - lists: the tables of ordered links.
+    ///   - log: what the transaction wrote.
+    init(_ connection: Connection, _ lists: [String: ListOwner], _ log: ChangeLog) {
         self.connection = connection
         self.lists = lists
+        self.log = log
     }
 
-    /// The error with the place of the first such link. Reads every table that has links; the transaction must be open
-    /// still.
+    /// The error with the place of such a link: one that the transaction wrote or whose target it deleted, rather than
+    /// one that was in the file before. Reads every table that has links; the transaction must be open still.
     func located(_ error: StoreError) throws -> StoreError {
         let found = try connection.peekAll(
-            "SELECT \"table\", fkid, count(*), sum(count(*)) OVER () FROM pragma_foreign_key_check GROUP BY 1, 2", [])
+            "SELECT \"table\", fkid, sum(count(*)) OVER () FROM pragma_foreign_key_check GROUP BY 1, 2", [])
+        var links: [Link] = []
         for row in found {
-            guard case .text(let table) = row[0], case .integer(let number) = row[1], case .integer(let all) = row[3],
+            guard case .text(let table) = row[0], case .integer(let number) = row[1],
                 let stored = try StoredTable(table, connection),
-                let reference = try stored.references(connection).first(where: { $0.number == number }),
-                let link = try link(stored, reference)
+                let reference = try stored.references(connection).first(where: { $0.number == number })
             else { continue }
-            var error = error
-            error.table = link.table
-            error.key = link.key
-            error.column = link.column
-            error.message =
-                "\(link.table)(\(link.key)).\(link.column) points to \(link.target), which is not there; insert it in "
-                + "the same transaction, or clear the link"
-            if all > 1 { error.message += "; \(all) links are so" }
-            return error
+            links += try self.links(stored, reference)
         }
+        let own = links.first { log.has($0.table, $0.key) || log.has($0.target, $0.targetKey) }
+        guard let link = own ?? links.first else { return error }
+        func text(_ key: [StoredValue]) -> String { key.map(\.description).joined(separator: ", ") }
+        var error = error
+        error.table = link.table
+        error.key = text(link.key)
+        error.column = link.column
+        error.message =
+            "\(link.table)(\(text(link.key))).\(link.column) points to \(link.target)(\(text(link.targetKey))), which is "
+            + "not there; insert it in the same transaction, or clear the link"
+        if case .integer(let count)? = found.first?[2], count > 1 { error.message += "; \(count) links are so" }
         return error
     }
 
-    private typealias Link = (table: String, key: String, column: String, target: String)
+    private typealias Link = (
+        table: String, key: [StoredValue], column: String, target: String, targetKey: [StoredValue]
+    )
 
-    private func link(_ table: StoredTable, _ reference: StoredTable.Reference) throws -> Link? {
+    /// The first of the links to nothing that a foreign key has.
+    private func links(_ table: StoredTable, _ reference: StoredTable.Reference) throws -> [Link] {
         let target = try StoredTable(reference.target, connection)
         let targetColumns = reference.targetColumns.isEmpty ? target?.key ?? [] : reference.targetColumns
         var test = reference.columns.map { "c.\(Dialect.quoted($0)) IS NOT NULL" }
@@ -48,18 +58,17 @@ struct DanglingLink {
                     + "WHERE \(same.joined(separator: " AND ")))")
         }
         let columns = (table.key + reference.columns).map { "c.\(Dialect.quoted($0))" }.joined(separator: ", ")
-        let row = try connection.peekAll(
-            "SELECT \(columns) FROM \(Dialect.quoted(table.name)) AS c WHERE \(test.joined(separator: " AND ")) LIMIT 1",
-            []
-        ).first
-        guard let row else { return nil }
-        func text(_ values: some Sequence<StoredValue>) -> String { values.map(\.description).joined(separator: ", ") }
-        let key = row.prefix(table.key.count)
-        let missing = "\(reference.target)(\(text(row.dropFirst(table.key.count))))"
-        // A row of an ordered link is a property of its owner, whose key stands before the position.
-        if let list = lists[table.name], reference.columns != table.key.dropLast() {
-            return (list.table, text(key.dropLast()), list.property, missing)
+        let rows = try connection.peekAll(
+            "SELECT \(columns) FROM \(Dialect.quoted(table.name)) AS c WHERE \(test.joined(separator: " AND ")) "
+                + "LIMIT 1000", [])
+        return rows.map { row in
+            let key = Array(row.prefix(table.key.count))
+            let missing = Array(row.dropFirst(table.key.count))
+            // A row of an ordered link is a property of its owner, whose key stands before the position.
+            if let list = lists[table.name], reference.columns != table.key.dropLast() {
+                return (list.table, key.dropLast(), list.property, reference.target, missing)
+            }
+            return (table.name, key, reference.columns.joined(separator: ", "), reference.target, missing)
         }
-        return (table.name, text(key), reference.columns.joined(separator: ", "), missing)
     }
 }

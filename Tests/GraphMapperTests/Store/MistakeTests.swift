@@ -245,6 +245,31 @@ private struct EmptyIndex: StoredRecord {
         #expect(error.message.hasPrefix("town(2).twin points to town(1)"))
     }
 
+    @Test func `links to nothing that were there before are not to blame`() async throws {
+        let file = temporaryFile()
+        do {
+            let store = try await GraphStore.open(.file(file), Town.self)
+            try await store.write { try await $0.insert(contentsOf: [Town(id: 1), Town(id: 2), Town(id: 3)]) }
+        }
+        let connection = try Connection(path: file, readOnly: false, busyTimeout: 1)
+        try connection.execute("PRAGMA foreign_keys = OFF")
+        try connection.execute("UPDATE town SET twin = 90 WHERE id = 1")
+        try connection.execute("INSERT INTO town_roads VALUES (1, 5, 91)")
+        let store = try await GraphStore.open(.file(file), Town.self)
+        for (town, column) in [(Town(id: 3, twin: Ref(99)), "twin"), (Town(id: 3, roads: [Ref(99)]), "roads")] {
+            let error = await #expect(throws: StoreError.self) {
+                try await store.write { _ = try await $0.upsert(town) }
+            }
+            #expect(error?.key == "3" && error?.column == column)
+            #expect(error?.message.contains("points to town(99)") == true && error?.message.contains("3 links") == true)
+        }
+        try await store.write { _ = try await $0.apply(Patch(Town.self, 2).set(\.twin, Ref(3))) }
+        let error = await #expect(throws: StoreError.self) {
+            try await store.write { _ = try await $0.delete(Town.self, 3) }
+        }
+        #expect(error?.key == "2" && error?.column == "twin")
+    }
+
     @Test func `keys of several columns`() async throws {
         let nobody = Ref<ResidentRow>(FullName(first: "no", last: "body"))
         let error = try await failure { tx in
