@@ -24,20 +24,26 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     private var lastLink: (table: String, property: String, list: LinkTable)?
     private let lists: [String: ListOwner]
     private var log = ChangeLog()
+    private let hub: Hub
 
-    /// - Parameter lists: the tables of ordered links.
-    init(_ connection: Connection, lists: [String: ListOwner]) {
+    /// - Parameters:
+    ///   - lists: the tables of ordered links.
+    ///   - hub: those who are told.
+    init(_ connection: Connection, lists: [String: ListOwner], hub: Hub) {
         self.lists = lists
+        self.hub = hub
         super.init(connection)
     }
 
     override func commit() throws {
-        try log.write(connection)
+        try log.noteTriggers(connection, lists)
+        let records = try log.write(connection)
         do {
             try super.commit()
         } catch let error as StoreError where error.kind == .foreignKey {
             throw try DanglingLink(connection, lists, log).located(error)
         }
+        if let records { hub.publish({ log.touches }, records: records) }
     }
 
     /// Adds a record with its ordered links; throws a ``StoreError`` if its key is there.

@@ -12,9 +12,7 @@ extension Connection {
     /// What a statement may write to, what foreign keys and triggers do because of it included: SQLite says so while it
     /// prepares the statement.
     func touched(by sql: String) throws -> [Touched] {
-        // A trigger may have come since.
-        let version = try peek("PRAGMA schema_version")
-        if touched.schema != version { touched = (version, [:]) }
+        try forgetOldSchema()
         if let known = touched.bySQL[sql] { return known }
         let notes = Notes()
         try withExtendedLifetime(notes) {
@@ -32,6 +30,26 @@ extension Connection {
         if touched.bySQL.count >= 256 { touched.bySQL.removeAll() }
         touched.bySQL[sql] = notes.touched
         return notes.touched
+    }
+}
+
+extension Connection {
+    /// The tables whose changes make triggers run.
+    func triggeredTables() throws -> Set<String> {
+        try forgetOldSchema()
+        if let known = touched.triggered { return known }
+        let rows = try peekAll(
+            "SELECT tbl_name FROM sqlite_schema WHERE type = 'trigger' "
+                + "UNION SELECT tbl_name FROM sqlite_temp_schema WHERE type = 'trigger'", [])
+        let tables = Set(rows.compactMap { row in if case .text(let name) = row[0] { name } else { nil } })
+        touched.triggered = tables
+        return tables
+    }
+
+    /// What is known of triggers is not once one may have come or gone.
+    private func forgetOldSchema() throws {
+        let version = [try peek("PRAGMA main.schema_version"), try peek("PRAGMA temp.schema_version")]
+        if touched.schema != version { touched = (version, [:], nil) }
     }
 }
 

@@ -1,0 +1,177 @@
+/// Knows who observes a store, and keeps for each what has been written that concerns it.
+///
+/// Writers hand over what they have committed, in the order of commits, and go on: what it means for an observer is found
+/// out by the observer, whenever it comes to it.
+final class Hub: Sendable {
+    struct ID: Hashable, Sendable { fileprivate let number: Int }
+
+    fileprivate struct Observer {
+        let interest: Interest
+        var pending = Pending()
+        var waiting: CheckedContinuation<Void, Never>?
+        var isCancelled = false
+        var error: (any Error)?
+
+        /// Whom to wake.
+        mutating func woken() -> CheckedContinuation<Void, Never>? {
+            defer { waiting = nil }
+            return waiting
+        }
+    }
+
+    fileprivate struct State {
+        var observers: [ID: Observer] = [:]
+        /// Who looks at a table.
+        var byTable: [String: Set<ID>] = [:]
+        /// Who looks at a single row of it.
+        var byRow: [String: [[StoredValue]: Set<ID>]] = [:]
+        var next = 0
+        /// The number of the last change record that observers have been told of.
+        var told: Int64
+    }
+
+    private let state: Locked<State>
+
+    /// - Parameter told: the number of the last change record in the file.
+    init(told: Int64) { state = Locked(State(told: told)) }
+
+    /// Whether anybody observes.
+    var isNeeded: Bool { state.withLock { !$0.observers.isEmpty } }
+    /// How many observe.
+    var count: Int { state.withLock { $0.observers.count } }
+
+    // MARK: Observers
+
+    /// From now on, what concerns the observer is kept for it.
+    func add(_ interest: Interest) -> ID {
+        state.withLock { state in
+            let id = ID(number: state.next)
+            state.next += 1
+            state.observers[id] = Observer(interest: interest)
+            for table in interest.tables.keys {
+                if let row = interest.row, row.table == table {
+                    state.byRow[table, default: [:]][row.key, default: []].insert(id)
+                } else {
+                    state.byTable[table, default: []].insert(id)
+                }
+            }
+            return id
+        }
+    }
+
+    /// Forgets the observer; if it waits, it goes on.
+    func remove(_ id: ID) {
+        let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard var observer = state.observers.removeValue(forKey: id) else { return nil }
+            for table in observer.interest.tables.keys {
+                state.byTable[table]?.remove(id)
+                if state.byTable[table]?.isEmpty == true { state.byTable[table] = nil }
+                guard let row = observer.interest.row, row.table == table else { continue }
+                state.byRow[table]?[row.key]?.remove(id)
+                if state.byRow[table]?[row.key]?.isEmpty == true { state.byRow[table]?[row.key] = nil }
+                if state.byRow[table]?.isEmpty == true { state.byRow[table] = nil }
+            }
+            return observer.woken()
+        }
+        waiting?.resume()
+    }
+
+    /// Waits until something concerns the observer, or its task is cancelled.
+    ///
+    /// - Returns: what has been written since it last asked, and the number of the last change record that this takes
+    ///   into account; nil if the task is cancelled.
+    /// - Throws: what kept the store from finding out.
+    func wait(_ id: ID) async throws -> (pending: Pending, told: Int64)? {
+        while !Task.isCancelled {
+            let taken = try state.withLock { state -> (Pending, Int64)? in
+                guard let observer = state.observers[id] else { throw CancellationError() }
+                if let error = observer.error { throw error }
+                guard !observer.pending.isEmpty else { return nil }
+                state.observers[id]?.pending = Pending()
+                return (observer.pending, state.told)
+            }
+            if let taken { return taken }
+            await sleep(id)
+        }
+        return nil
+    }
+
+    private func sleep(_ id: ID) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLock { state in
+                    guard let observer = state.observers[id], !observer.isCancelled, observer.pending.isEmpty,
+                        observer.error == nil
+                    else { return true }
+                    state.observers[id]?.waiting = continuation
+                    return false
+                }
+                if isDue { continuation.resume() }
+            }
+        } onCancel: {
+            let waiting = state.withLock { state in
+                state.observers[id]?.isCancelled = true
+                return state.observers[id]?.woken()
+            }
+            waiting?.resume()
+        }
+    }
+
+    // MARK: Writers
+
+    /// Tells of a committed transaction.
+    ///
+    /// - Parameter records: the numbers of its change records.
+    func publish(_ touches: () -> [Touch], records: ClosedRange<Int64>) {
+        let woken = state.withLock { state in
+            defer { state.told = max(state.told, records.upperBound) }
+            // Records that nobody here wrote: another process did.
+            if records.lowerBound != state.told + 1 { return state.tellAll { $0.pending.addEverything() } }
+            return state.observers.isEmpty ? [] : state.tell(touches())
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// Tells that anything may have changed: somebody else has written.
+    func publishEverything() {
+        for continuation in state.withLock({ $0.tellAll { $0.pending.addEverything() } }) { continuation.resume() }
+    }
+
+    /// Ends every observation.
+    func fail(_ error: any Error) {
+        for continuation in state.withLock({ $0.tellAll { $0.error = error } }) { continuation.resume() }
+    }
+}
+
+extension Hub.State {
+    fileprivate mutating func tell(_ touches: [Touch]) -> [CheckedContinuation<Void, Never>] {
+        var woken: [CheckedContinuation<Void, Never>] = []
+        for touch in touches {
+            for id in byTable[touch.table] ?? [] { tell(id, touch, &woken) }
+            guard let rows = byRow[touch.table] else { continue }
+            if let key = touch.key {
+                for id in rows[key] ?? [] { tell(id, touch, &woken) }
+            } else {
+                for id in rows.values.joined() { tell(id, touch, &woken) }
+            }
+        }
+        return woken
+    }
+
+    private mutating func tell(_ id: Hub.ID, _ touch: Touch, _ woken: inout [CheckedContinuation<Void, Never>]) {
+        guard observers[id]?.interest.concerns(touch) == true else { return }
+        observers[id]?.pending.add(touch)
+        if let continuation = observers[id]?.woken() { woken.append(continuation) }
+    }
+
+    fileprivate mutating func tellAll(_ what: (inout Hub.Observer) -> Void) -> [CheckedContinuation<Void, Never>] {
+        var woken: [CheckedContinuation<Void, Never>] = []
+        for id in observers.keys {
+            guard var observer = observers[id] else { continue }
+            what(&observer)
+            if let continuation = observer.woken() { woken.append(continuation) }
+            observers[id] = observer
+        }
+        return woken
+    }
+}

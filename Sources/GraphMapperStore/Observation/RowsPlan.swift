@@ -1,0 +1,119 @@
+/// How an observed query is kept up to date.
+struct RowsPlan<R: StoredRecord>: Sendable {
+    let ordering: Ordering
+    /// At most so many rows.
+    let limit: Int?
+    let interest: Interest
+    /// The properties whose change counts.
+    let watched: [Property<R>]
+    /// Why every change of the query's rows has to run it again; nil if single rows can be looked at.
+    private(set) var needsQuery: String?
+    /// The tables besides the record's own that the query reads.
+    let others: Set<String>
+
+    private let tail: String
+    private let values: [StoredValue]
+    private let condition: Condition?
+    private let key: [String]
+    private let beside: [String]
+
+    /// - Parameters:
+    ///   - observing: the properties whose change counts; nil for all.
+    ///   - lists: the tables of ordered links.
+    /// - Throws: ``GraphError`` for a property that the query or `observing` names and that has no column.
+    init(_ query: Query<R>, observing: [AnyKeyPath]?, _ tx: ReadTransaction, _ lists: [String: ListOwner]) throws {
+        try query.check()
+        let schema = R.schema
+        let names = schema.key?.columnNames ?? ["id"]
+        let own = Dialect.quoted(schema.name)
+        key = names.map(Dialect.quoted)
+        condition = query.condition
+        limit = query.limit
+        ordering = Ordering(isDescending: query.order.map(\.isDescending), keyWidth: names.count)
+        beside = query.order.map(\.sql) + key
+        watched =
+            try observing.map { try $0.map { try schema.observed($0) } } ?? schema.properties.filter { !$0.isNested }
+
+        let order = query.order.map(\.description) + key
+        let filter = query.condition.map { "WHERE \($0.sql) " } ?? ""
+        let isPage = query.limit != nil || query.offset != nil
+        tail = filter + "ORDER BY \(order.joined(separator: ", "))" + (isPage ? " \(Dialect.page)" : "")
+        values = (query.condition?.values ?? []) + (isPage ? Dialect.page(query.limit, query.offset) : [])
+
+        var interest = Interest()
+        interest.add(schema.name, Set(watched.flatMap { $0.isList ? [$0.name] : $0.columnNames }))
+        let statement = "SELECT \(beside.joined(separator: ", ")) FROM \(own) \(tail)"
+        for (table, columns) in try tx.connection.reads(of: statement) {
+            if let list = lists[table] {
+                interest.add(list.table, [list.property])
+            } else {
+                interest.add(table, columns)
+            }
+        }
+        others = Set(interest.tables.keys).subtracting([schema.name])
+        self.interest = interest
+
+        let text = "\(filter)\(order.joined(separator: ", "))"
+        if query.offset ?? 0 > 0 {
+            needsQuery = "it skips rows"
+        } else if text.contains("FROM \(own)") {
+            needsQuery = "it looks at other rows of the same table"
+        } else if order.contains(where: { $0.contains("COLLATE ") || $0.contains(" NULLS ") }) {
+            needsQuery = "it has an order of its own"
+        }
+    }
+
+    /// All rows.
+    func rows(_ tx: ReadTransaction) throws -> (records: [R], places: [Place]) {
+        try select(tx, tail, values, isCached: true)
+    }
+
+    /// Of the rows with these keys, those that satisfy the condition.
+    func rows(_ tx: ReadTransaction, _ keys: [[StoredValue]]) throws -> (records: [R], places: [Place]) {
+        var records: [R] = []
+        var places: [Place] = []
+        var start = 0
+        while start < keys.count {
+            var part = Array(keys[start..<min(start + 128, keys.count)])
+            start += part.count
+            // Few shapes, so that statements are used again.
+            while part.count & (part.count - 1) != 0, let last = part.last { part.append(last) }
+            let choice = Dialect.choice(part.count, width: key.count)
+            // The plus keeps the condition from choosing another index than the key's.
+            let filter = condition.map { " AND +(\($0.sql))" } ?? ""
+            let found = try select(
+                tx, "WHERE \(Dialect.row(key)) IN \(choice)\(filter)", part.joined() + (condition?.values ?? []),
+                isCached: true)
+            records += found.records
+            places += found.places
+        }
+        return (records, places)
+    }
+
+    private func select(
+        _ tx: ReadTransaction, _ tail: String, _ values: [StoredValue], isCached: Bool
+    ) throws -> (records: [R], places: [Place]) {
+        var places: [Place] = []
+        let records = try tx.select(R.self, tail, values, isCached: isCached, beside: beside) {
+            places.append(Place(values: $0))
+        }
+        return (records, places)
+    }
+
+    /// The query is run again from now on.
+    mutating func runAgain(because reason: String) { needsQuery = needsQuery ?? reason }
+}
+
+extension Schema {
+    /// The property at a path that an observer names.
+    fileprivate func observed(_ path: AnyKeyPath) throws -> Property<D> {
+        guard let property = property(at: path), !property.isNested else {
+            throw GraphError(
+                .misuse,
+                "it cannot be observed; name one of "
+                    + properties.filter { !$0.isNested }.map(\.name).joined(separator: ", "), type: name,
+                property: "\(path)")
+        }
+        return property
+    }
+}
