@@ -21,6 +21,7 @@ print("name                           ours   baseline   ratio  (spread)")
 try await benchmarkMapping(harness, workload)
 try await benchmarkDepth(harness)
 try await benchmarkStore(harness, workload)
+try await benchmarkObservation(harness)
 
 let encoder = JSONEncoder()
 encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

@@ -202,7 +202,7 @@ struct ChangeLog {
     /// What was written, for those who observe it.
     var touches: [Touch] {
         entries.flatMap { entry in
-            entry.rows.map { Touch(table: entry.table, key: $0.key, columns: $0.columns) }
+            entry.rows.map { Touch(entry.kind, table: entry.table, key: $0.key, columns: $0.columns) }
         }
     }
 

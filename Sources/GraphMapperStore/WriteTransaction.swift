@@ -38,12 +38,13 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     override func commit() throws {
         try log.noteTriggers(connection, lists)
         let records = try log.write(connection)
+        let touches = try records != nil && hub.isNeeded ? Self.touches(log, hub, connection) : nil
         do {
             try super.commit()
         } catch let error as StoreError where error.kind == .foreignKey {
             throw try DanglingLink(connection, lists, log).located(error)
         }
-        if let records { hub.publish({ log.touches }, records: records) }
+        if let records { hub.publish(touches, records: records) }
     }
 
     /// Adds a record with its ordered links; throws a ``StoreError`` if its key is there.

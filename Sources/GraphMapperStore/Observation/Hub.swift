@@ -21,10 +21,12 @@ final class Hub: Sendable {
 
     fileprivate struct State {
         var observers: [ID: Observer] = [:]
-        /// Who looks at a table.
+        /// Who looks at all of a table.
         var byTable: [String: Set<ID>] = [:]
         /// Who looks at a single row of it.
         var byRow: [String: [[StoredValue]: Set<ID>]] = [:]
+        /// Who looks at rows with one value in a column.
+        var byPin = PinIndex()
         var next = 0
         /// The number of the last change record that observers have been told of.
         var told: Int64
@@ -39,6 +41,10 @@ final class Hub: Sendable {
     var isNeeded: Bool { state.withLock { !$0.observers.isEmpty } }
     /// How many observe.
     var count: Int { state.withLock { $0.observers.count } }
+    /// Columns that observers have pinned to a value, by table.
+    var pinnedColumns: [String: [String]] { state.withLock { $0.byPin.columns } }
+    /// How many have something to look at.
+    var pendingCount: Int { state.withLock { $0.observers.values.count { !$0.pending.isEmpty } } }
 
     // MARK: Observers
 
@@ -51,6 +57,8 @@ final class Hub: Sendable {
             for table in interest.tables.keys {
                 if let row = interest.row, row.table == table {
                     state.byRow[table, default: [:]][row.key, default: []].insert(id)
+                } else if let pin = interest.pin, pin.table == table {
+                    state.byPin.add(pin, id)
                 } else {
                     state.byTable[table, default: []].insert(id)
                 }
@@ -66,6 +74,7 @@ final class Hub: Sendable {
             for table in observer.interest.tables.keys {
                 state.byTable[table]?.remove(id)
                 if state.byTable[table]?.isEmpty == true { state.byTable[table] = nil }
+                if let pin = observer.interest.pin, pin.table == table { state.byPin.remove(pin, id) }
                 guard let row = observer.interest.row, row.table == table else { continue }
                 state.byRow[table]?[row.key]?.remove(id)
                 if state.byRow[table]?[row.key]?.isEmpty == true { state.byRow[table]?[row.key] = nil }
@@ -121,13 +130,17 @@ final class Hub: Sendable {
 
     /// Tells of a committed transaction.
     ///
-    /// - Parameter records: the numbers of its change records.
-    func publish(_ touches: () -> [Touch], records: ClosedRange<Int64>) {
+    /// - Parameters:
+    ///   - touches: what it has written; nil if nobody observed before it was committed.
+    ///   - records: the numbers of its change records.
+    func publish(_ touches: [Touch]?, records: ClosedRange<Int64>) {
         let woken = state.withLock { state in
             defer { state.told = max(state.told, records.upperBound) }
             // Records that nobody here wrote: another process did.
-            if records.lowerBound != state.told + 1 { return state.tellAll { $0.pending.addEverything() } }
-            return state.observers.isEmpty ? [] : state.tell(touches())
+            guard let touches, records.lowerBound == state.told + 1 else {
+                return state.tellAll { $0.pending.addEverything() }
+            }
+            return state.tell(touches)
         }
         for continuation in woken { continuation.resume() }
     }
@@ -148,6 +161,7 @@ extension Hub.State {
         var woken: [CheckedContinuation<Void, Never>] = []
         for touch in touches {
             for id in byTable[touch.table] ?? [] { tell(id, touch, &woken) }
+            for id in byPin.concerned(touch) { tell(id, touch, &woken) }
             guard let rows = byRow[touch.table] else { continue }
             if let key = touch.key {
                 for id in rows[key] ?? [] { tell(id, touch, &woken) }

@@ -20,13 +20,15 @@ struct LiveRows<R: StoredRecord>: Live {
 
     mutating func start(_ tx: ReadTransaction) throws -> CollectionChange<R>? {
         guard let plan else { return .initial(results) }
-        let (records, places) = try plan.rows(tx)
+        var (records, places) = try plan.rows(tx)
+        if zip(places, places.dropFirst()).contains(where: { !plan.ordering.isBefore($0, $1) }) {
+            let counted = plan.counting(because: "the file sorts in a way of its own")
+            (records, places) = try counted.rows(tx)
+            self.plan = counted
+        }
         index.reserveCapacity(places.count)
         for place in places { index[key(place)] = place }
         results = Results(Chunks.cut(records, places))
-        if zip(places, places.dropFirst()).contains(where: { !plan.ordering.isBefore($0, $1) }) {
-            self.plan?.runAgain(because: "the file sorts in a way of its own")
-        }
         return .initial(results)
     }
 
@@ -68,9 +70,7 @@ struct LiveRows<R: StoredRecord>: Live {
         let at: Int
     }
 
-    private func key(_ place: Place) -> RowKey {
-        RowKey((plan?.ordering.key(place) ?? place.values)[...])
-    }
+    private func key(_ place: Place) -> RowKey { plan?.ordering.key(place) ?? RowKey(place.values[...]) }
 
     /// Looks at the rows with these keys alone; nil if that does not tell which rows are in the result.
     private func look(at keys: [[StoredValue]], _ plan: RowsPlan<R>, _ tx: ReadTransaction) throws -> Edit? {
@@ -123,31 +123,67 @@ struct LiveRows<R: StoredRecord>: Live {
         }
     }
 
+    /// Runs the query, and goes through what was there and what is there now side by side.
     private func runAgain(_ plan: RowsPlan<R>, _ tx: ReadTransaction) throws -> Edit {
         let (records, places) = try plan.rows(tx)
         var edit = Edit()
-        var found: Set<RowKey> = []
-        found.reserveCapacity(places.count)
-        for (record, place) in zip(records, places) {
-            found.insert(key(place))
-            note(Row(record: record, place: place), plan, &edit)
+        var old = Walk(chunks: results.chunks)
+        var left: [(position: Int, place: Place)] = []
+        var resorted: Set<RowKey> = []
+        for number in records.indices {
+            let place = places[number]
+            var known = old.place
+            while let before = known, before != place, plan.ordering.isBefore(before, place) {
+                left.append((old.position, before))
+                old.advance()
+                known = old.place
+            }
+            if known == place, let record = old.record {
+                noteSame(Row(record: records[number], place: place), old.position, record, plan, &edit)
+                old.advance()
+            } else {
+                if index[key(place)] != nil { resorted.insert(key(place)) }
+                note(Row(record: records[number], place: place), plan, &edit)
+            }
         }
-        if found.count < index.count + edit.new.count {
-            for (key, place) in index where !found.contains(key) { edit.gone.append(position(place, plan)) }
+        while let place = old.place {
+            left.append((old.position, place))
+            old.advance()
         }
+        edit.gone = left.filter { !resorted.contains(key($0.place)) }.map(\.position)
         return edit
+    }
+
+    /// Goes through the rows of a result.
+    private struct Walk {
+        let chunks: [Results<R>.Chunk]
+        private(set) var position = 0
+        private var chunk = 0
+        private var offset = 0
+
+        init(chunks: [Results<R>.Chunk]) { self.chunks = chunks }
+
+        var place: Place? { chunk < chunks.count ? chunks[chunk].places[offset] : nil }
+        var record: R? { chunk < chunks.count ? chunks[chunk].elements[offset] : nil }
+
+        mutating func advance() {
+            position += 1
+            offset += 1
+            if offset == chunks[chunk].places.count { (chunk, offset) = (chunk + 1, 0) }
+        }
     }
 
     private func note(_ row: Row, _ plan: RowsPlan<R>, _ edit: inout Edit) {
         guard let old = index[key(row.place)] else { return edit.new.append(row) }
         let position = position(old, plan)
         let record = results[position]
-        let isWatched = !plan.watched.allSatisfy { $0.isSame(record, row.record) }
-        if old != row.place {
-            edit.sorted.append((position, row, isWatched))
-        } else if isWatched || !R.schema.properties.allSatisfy({ $0.isSame(record, row.record) }) {
-            edit.same.append((position, row, isWatched))
-        }
+        if old == row.place { return noteSame(row, position, record, plan, &edit) }
+        edit.sorted.append((position, row, plan.isModified(record, row.record)))
+    }
+
+    private func noteSame(_ row: Row, _ position: Int, _ old: R, _ plan: RowsPlan<R>, _ edit: inout Edit) {
+        let isModified = plan.isModified(old, row.record)
+        if isModified || plan.isOther(old, row.record) { edit.same.append((position, row, isModified)) }
     }
 
     private func position(_ place: Place, _ plan: RowsPlan<R>) -> Int {

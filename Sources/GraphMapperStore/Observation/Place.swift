@@ -10,7 +10,10 @@ struct Ordering: Sendable {
     /// How many values the key has.
     let keyWidth: Int
 
-    func key(_ place: Place) -> [StoredValue] { place.values.suffix(keyWidth).map(Touch.plain) }
+    func key(_ place: Place) -> RowKey {
+        if keyWidth == 1, let value = place.values.last { return RowKey(Touch.plain(value)) }
+        return RowKey(place.values.suffix(keyWidth).map(Touch.plain)[...])
+    }
 
     func isBefore(_ left: Place, _ right: Place) -> Bool {
         for index in left.values.indices {

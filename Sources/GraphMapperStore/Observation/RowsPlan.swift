@@ -1,11 +1,15 @@
 /// How an observed query is kept up to date.
 struct RowsPlan<R: StoredRecord>: Sendable {
-    let ordering: Ordering
+    private(set) var ordering: Ordering
+    /// Whether rows are sorted by where they stand in the result, since nobody here knows how the file sorts them.
+    private(set) var isCounted = false
     /// At most so many rows.
     let limit: Int?
     let interest: Interest
-    /// The properties whose change counts.
-    let watched: [Property<R>]
+    /// Whether two records are the same in a property whose change counts.
+    private let watched: [@Sendable (R, R) -> Bool]
+    /// The others.
+    private let unwatched: [@Sendable (R, R) -> Bool]
     /// Why every change of the query's rows has to run it again; nil if single rows can be looked at.
     private(set) var needsQuery: String?
     /// The tables besides the record's own that the query reads.
@@ -31,8 +35,10 @@ struct RowsPlan<R: StoredRecord>: Sendable {
         limit = query.limit
         ordering = Ordering(isDescending: query.order.map(\.isDescending), keyWidth: names.count)
         beside = query.order.map(\.sql) + key
-        watched =
-            try observing.map { try $0.map { try schema.observed($0) } } ?? schema.properties.filter { !$0.isNested }
+        let properties = schema.properties.filter { !$0.isNested }
+        let watched = try observing.map { try $0.map { try schema.observed($0) } } ?? properties
+        self.watched = watched.map(\.isSame)
+        unwatched = properties.filter { property in !watched.contains { $0.name == property.name } }.map(\.isSame)
 
         let order = query.order.map(\.description) + key
         let filter = query.condition.map { "WHERE \($0.sql) " } ?? ""
@@ -51,16 +57,38 @@ struct RowsPlan<R: StoredRecord>: Sendable {
             }
         }
         others = Set(interest.tables.keys).subtracting([schema.name])
+        let isAboutItself = "\(filter)\(order)".contains("FROM \(own)")
+        if !isAboutItself { interest.narrow(query, names) }
         self.interest = interest
 
-        let text = "\(filter)\(order.joined(separator: ", "))"
         if query.offset ?? 0 > 0 {
             needsQuery = "it skips rows"
-        } else if text.contains("FROM \(own)") {
+        } else if isAboutItself {
             needsQuery = "it looks at other rows of the same table"
         } else if order.contains(where: { $0.contains("COLLATE ") || $0.contains(" NULLS ") }) {
             needsQuery = "it has an order of its own"
+            isCounted = true
+            ordering = Ordering(isDescending: [], keyWidth: names.count)
         }
+    }
+
+    /// Whether a record differs in what counts.
+    func isModified(_ old: R, _ new: R) -> Bool { Self.differs(watched, old, new) }
+    /// Whether it differs in what does not.
+    func isOther(_ old: R, _ new: R) -> Bool { Self.differs(unwatched, old, new) }
+
+    private static func differs(_ same: [@Sendable (R, R) -> Bool], _ old: R, _ new: R) -> Bool {
+        for isSame in same where !isSame(old, new) { return true }
+        return false
+    }
+
+    /// The same, with rows that are sorted by where they stand.
+    func counting(because reason: String) -> Self {
+        var plan = self
+        plan.needsQuery = reason
+        plan.isCounted = true
+        plan.ordering = Ordering(isDescending: [], keyWidth: ordering.keyWidth)
+        return plan
     }
 
     /// All rows.
@@ -94,14 +122,28 @@ struct RowsPlan<R: StoredRecord>: Sendable {
         _ tx: ReadTransaction, _ tail: String, _ values: [StoredValue], isCached: Bool
     ) throws -> (records: [R], places: [Place]) {
         var places: [Place] = []
+        let keyWidth = ordering.keyWidth
         let records = try tx.select(R.self, tail, values, isCached: isCached, beside: beside) {
-            places.append(Place(values: $0))
+            places.append(Place(values: isCounted ? [.integer(Int64(places.count))] + $0.suffix(keyWidth) : $0))
         }
         return (records, places)
     }
+}
 
-    /// The query is run again from now on.
-    mutating func runAgain(because reason: String) { needsQuery = needsQuery ?? reason }
+extension Interest {
+    /// Leaves out rows that a condition on one column rules out.
+    fileprivate mutating func narrow<R: StoredRecord>(_ query: Query<R>, _ key: [String]) {
+        let schema = R.schema
+        let columns = schema.columnNames.map { "\(Dialect.quoted(schema.name)).\(Dialect.quoted($0))" }
+        let pins = (query.condition?.pins ?? []).compactMap { pin in
+            columns.firstIndex(of: pin.column).map { (column: schema.columnNames[$0], value: Touch.plain(pin.value)) }
+        }
+        if key.count == 1, let id = pins.first(where: { $0.column == key[0] }) {
+            row = (schema.name, [id.value])
+        } else if let pin = pins.first {
+            self.pin = Pin(table: schema.name, column: pin.column, value: pin.value)
+        }
+    }
 }
 
 extension Schema {

@@ -1,18 +1,33 @@
 /// One write of a committed transaction, as far as observers care: where, and which columns.
 struct Touch: Sendable {
+    let kind: ChangeRecord.Kind
     let table: String
     /// The row's key; nil for rows that are not known.
     let key: [StoredValue]?
     /// What an update set: columns, and the names of ordered links. Nil for the whole row.
     let columns: [String]?
+    /// What columns that observers have pinned hold now, as far as known.
+    var values: [String: StoredValue] = [:]
 
-    init(table: String, key: [StoredValue]?, columns: [String]?) {
+    init(_ kind: ChangeRecord.Kind, table: String, key: [StoredValue]?, columns: [String]?) {
+        self.kind = kind
         self.table = table
         self.key = key.map { $0.map(Self.plain) }
         self.columns = columns
     }
 
-    init(_ record: ChangeRecord) { self.init(table: record.table, key: record.key, columns: record.columns) }
+    init(_ record: ChangeRecord) {
+        self.init(record.kind, table: record.table, key: record.key, columns: record.columns)
+    }
+
+    /// What a column holds now and held before; nil if that is not known, or differs.
+    func lasting(_ column: String) -> StoredValue? {
+        switch kind {
+        case .insert: values[column]
+        case .update: columns?.contains(column) == false ? values[column] : nil
+        case .delete: nil
+        }
+    }
 
     /// The two zeros are one key.
     static func plain(_ value: StoredValue) -> StoredValue {
@@ -26,6 +41,14 @@ struct Interest: Sendable {
     var tables: [String: Set<String>?] = [:]
     /// The only row of its table that matters.
     var row: (table: String, key: [StoredValue])?
+    /// A column that has this value in all rows of its table that matter.
+    var pin: Pin?
+
+    struct Pin: Sendable, Hashable {
+        let table: String
+        let column: String
+        let value: StoredValue
+    }
 
     func concerns(_ touch: Touch) -> Bool {
         guard let columns = tables[touch.table] else { return false }
@@ -45,6 +68,7 @@ struct Interest: Sendable {
     mutating func add(_ other: Interest) {
         for (table, columns) in other.tables { add(table, columns) }
         row = nil
+        pin = nil
     }
 }
 

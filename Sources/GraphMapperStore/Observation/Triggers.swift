@@ -3,17 +3,14 @@ extension ChangeLog {
     /// look at the schema's version, unless there are triggers.
     mutating func noteTriggers(_ connection: Connection, _ lists: [String: ListOwner]) throws {
         let written = tables
-        guard !written.isEmpty else { return }
-        let triggered = try connection.triggeredTables()
-        guard !triggered.isEmpty else { return }
-        var owners: Set<String> = []
-        for (name, list) in lists where triggered.contains(name) { owners.insert(list.table) }
-        for table in written where triggered.contains(table.table) || owners.contains(table.table) {
+        guard !written.isEmpty, try connection.hasTriggers() else { return }
+        for table in written {
             for statement in try table.statements(connection, lists) {
                 for touched in try connection.touched(by: statement) {
                     if let list = lists[touched.table] {
-                        if list.table != table.table { note(rowsOf: list.table, .update, [list.property]) }
-                    } else if touched.table != table.table || touched.kind != table.kind {
+                        guard touched.isTriggered || list.table != table.table else { continue }
+                        note(rowsOf: list.table, .update, [list.property])
+                    } else if touched.isTriggered || touched.table != table.table {
                         note(rowsOf: touched.table, touched.kind, touched.columns)
                     }
                 }

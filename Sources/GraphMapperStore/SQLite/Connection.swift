@@ -9,9 +9,9 @@ final class Connection: @unchecked Sendable {
     // and `give` of the ``ReaderPool``, which hand it over under a lock; a transaction, which is not Sendable, refuses to
     // use it once its closure has returned, and ``FreshConnection`` once the hook has.
     let handle: OpaquePointer
-    /// What statements of somebody's own write to, by their text, and the tables that have triggers, as long as the schema
+    /// What statements of somebody's own write to, by their text, and whether there are triggers, as long as the schema
     /// stays the same.
-    var touched: (schema: [StoredValue?], bySQL: [String: [Touched]], triggered: Set<String>?) = ([], [:], nil)
+    var touched: (schema: [StoredValue?], bySQL: [String: [Touched]], hasTriggers: Bool?) = ([], [:], nil)
     private var statements: [String: Statement] = [:]
     /// Sees each statement as it starts to run: for logs and tests.
     var onStatement: (@Sendable (String) -> Void)?

@@ -6,6 +6,8 @@ struct Touched: Hashable {
     let kind: ChangeRecord.Kind
     /// The columns that an update sets; nil for inserts and deletes.
     var columns: [String]?
+    /// Whether a trigger does it.
+    var isTriggered = false
 }
 
 extension Connection {
@@ -18,10 +20,10 @@ extension Connection {
         try withExtendedLifetime(notes) {
             sqlite3_set_authorizer(
                 handle,
-                { context, action, table, column, _, _ in
+                { context, action, table, column, _, trigger in
                     guard let context, let table else { return SQLITE_OK }
                     Unmanaged<Notes>.fromOpaque(context).takeUnretainedValue().note(
-                        action, String(cString: table), column.map { String(cString: $0) })
+                        action, String(cString: table), column.map { String(cString: $0) }, trigger != nil)
                     return SQLITE_OK
                 }, Unmanaged.passUnretained(notes).toOpaque())
             defer { sqlite3_set_authorizer(handle, nil, nil) }
@@ -34,16 +36,15 @@ extension Connection {
 }
 
 extension Connection {
-    /// The tables whose changes make triggers run.
-    func triggeredTables() throws -> Set<String> {
+    /// Whether the file has triggers.
+    func hasTriggers() throws -> Bool {
         try forgetOldSchema()
-        if let known = touched.triggered { return known }
-        let rows = try peekAll(
-            "SELECT tbl_name FROM sqlite_schema WHERE type = 'trigger' "
-                + "UNION SELECT tbl_name FROM sqlite_temp_schema WHERE type = 'trigger'", [])
-        let tables = Set(rows.compactMap { row in if case .text(let name) = row[0] { name } else { nil } })
-        touched.triggered = tables
-        return tables
+        if let known = touched.hasTriggers { return known }
+        let found = try peek(
+            "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger') "
+                + "OR EXISTS (SELECT 1 FROM sqlite_temp_schema WHERE type = 'trigger')")
+        touched.hasTriggers = found == .integer(1)
+        return found == .integer(1)
     }
 
     /// What is known of triggers is not once one may have come or gone.
@@ -56,7 +57,7 @@ extension Connection {
 private final class Notes {
     private(set) var touched: [Touched] = []
 
-    func note(_ action: Int32, _ table: String, _ column: String?) {
+    func note(_ action: Int32, _ table: String, _ column: String?, _ isTriggered: Bool) {
         let kind: ChangeRecord.Kind
         switch action {
         case SQLITE_INSERT: kind = .insert
@@ -65,8 +66,12 @@ private final class Notes {
         default: return
         }
         guard !table.hasPrefix("sqlite_"), table != FileHeader.table, table != ChangeLog.table else { return }
-        let place = touched.firstIndex { $0.table == table && $0.kind == kind } ?? touched.count
-        if place == touched.count { touched.append(Touched(table: table, kind: kind, columns: nil)) }
+        let place =
+            touched.firstIndex { $0.table == table && $0.kind == kind && $0.isTriggered == isTriggered }
+            ?? touched.count
+        if place == touched.count {
+            touched.append(Touched(table: table, kind: kind, columns: nil, isTriggered: isTriggered))
+        }
         guard kind == .update, let column, touched[place].columns?.contains(column) != true else { return }
         touched[place].columns = (touched[place].columns ?? []) + [column]
     }

@@ -130,7 +130,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         var observer = try await Observer(store, byName)
         try await store.write { try await $0.execute("UPDATE ware SET price = 7 WHERE id > 1") }
         #expect(try await observer.next() == [[], [], [1, 2]])
-        try await store.write { try await $0.upsert(WareRecord(id: 1, name: "ann", parts: [Ref(2), Ref(3)])) }
+        _ = try await store.write { try await $0.upsert(WareRecord(id: 1, name: "ann", parts: [Ref(2), Ref(3)])) }
         #expect(try await observer.next() == [[], [], [0]])
         try await store.write { try await $0.execute("DELETE FROM ware_parts WHERE target = 3") }
         #expect(try await observer.next() == [[], [], [0]])
@@ -145,14 +145,16 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         try await store.write { tx in
             try await tx.insert(DepotRecord(id: 1, name: "d"))
             try await tx.execute(
-                "CREATE TRIGGER t AFTER UPDATE OF name ON depot BEGIN UPDATE ware SET price = price + 1 WHERE id = 2; END")
+                "CREATE TRIGGER t AFTER UPDATE OF name ON depot BEGIN UPDATE ware SET price = price + 1 WHERE id = 2; END"
+            )
             try await tx.execute(
-                "CREATE TRIGGER u AFTER DELETE ON ware BEGIN INSERT INTO ware (id, price, \"group\") VALUES (99, 0, 0); END")
+                "CREATE TRIGGER u AFTER DELETE ON ware BEGIN INSERT INTO ware (id, price, \"group\") VALUES (99, 0, 0); END"
+            )
         }
         var observer = try await Observer(store, byName)
         try await store.write { _ = try await $0.apply(Patch(DepotRecord.self, 1).set(\.name, "e")) }
         #expect(try await observer.next() == [[], [], [1]])
-        try await store.write { try await $0.upsert(DepotRecord(id: 1, name: "f")) }
+        _ = try await store.write { try await $0.upsert(DepotRecord(id: 1, name: "f")) }
         #expect(try await observer.next() == [[], [], [1]])
         try await store.write { _ = try await $0.delete(WareRecord.self, 2) }
         #expect(try await observer.next() == [[1], [0], []])
@@ -168,18 +170,18 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
     }
 
     @Test func `another store of the same file, and another process`() async throws {
-        let folder = try TemporaryFolder()
-        let store = try await three(.file(folder.path("x.sqlite")))
+        let file = temporaryFile()
+        let store = try await three(.file(file))
         var observer = try await Observer(store, byName)
-        let other = try await openWares(.file(folder.path("x.sqlite")))
+        let other = try await openWares(.file(file))
         try await other.write { _ = try await $0.apply(Patch(WareRecord.self, 2).set(\.price, 5)) }
         #expect(try await observer.next() == [[], [], [1]])
         let shell = "/usr/bin/sqlite3"
         guard FileManager.default.fileExists(atPath: shell) else { return }
-        #expect(try run(shell, [folder.path("x.sqlite"), "DELETE FROM ware WHERE id = 1"]) == 0)
+        #expect(try run(shell, [file, "DELETE FROM ware WHERE id = 1"]) == 0)
         #expect(try await observer.next() == [[0], [], []])
         // Both at once.
-        #expect(try run(shell, [folder.path("x.sqlite"), "INSERT INTO ware VALUES (7, 'zoe', 1, 1, NULL)"]) == 0)
+        #expect(try run(shell, [file, "INSERT INTO ware VALUES (7, 'zoe', 1, 1, NULL)"]) == 0)
         try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 3).set(\.price, 8)) }
         var changes = try await observer.next()
         if changes != [[], [2], [1]] { changes = try await observer.next() }
