@@ -8,10 +8,12 @@
 public struct Changes<Element: Sendable>: AsyncSequence, Sendable {
     private let start: @Sendable () -> @Sendable () async throws -> Element?
 
-    init<L: Live>(_ store: GraphStore, _ live: L) where L.Event == Element {
+    init<L: Live>(_ store: GraphStore, _ live: L) where L.Event == Element { self.init(store, live) { $0 } }
+
+    init<L: Live>(_ store: GraphStore, _ live: L, _ element: @escaping @Sendable (L.Event) -> Element) {
         start = {
             let feed = Feed(store, live)
-            return { try await feed.next() }
+            return { try await feed.next().map(element) }
         }
     }
 
@@ -36,14 +38,16 @@ extension GraphStore {
     ///   - query: which records, in which order.
     ///   - properties: those whose changes count as modifications; nil for all. What a change to another one has made of a
     ///     record is seen with the next change that counts.
+    ///   - linked: which records that they link to count as part of them, and so as modifications when they change.
     /// - Returns: an ``CollectionChange/initial(_:)``, then updates. Iterating throws a ``GraphError`` for a property that
     ///   has no column, and ``StoreError`` if reading fails.
     /// - Complexity: a commit costs O(log count) for each row of the table that it has touched and the query or the
     ///   properties look at, and nothing if there is none. See ``explainChanges(of:)`` for queries that are run again.
     public func changes<R: StoredRecord>(
-        of query: Query<R>, observing properties: [any PartialKeyPath<R> & Sendable]? = nil
+        of query: Query<R>, observing properties: [any PartialKeyPath<R> & Sendable]? = nil,
+        linked: LinkedRecords<R> = .none
     ) -> Changes<CollectionChange<R>> {
-        Changes(self, LiveRows(query, observing: properties))
+        Changes(self, LiveLinked(query, properties, linked))
     }
 
     /// How changes of a query are found.

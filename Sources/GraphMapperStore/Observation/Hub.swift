@@ -6,7 +6,7 @@ final class Hub: Sendable {
     struct ID: Hashable, Sendable { fileprivate let number: Int }
 
     fileprivate struct Observer {
-        let interest: Interest
+        var interest: Interest
         var pending = Pending()
         var waiting: CheckedContinuation<Void, Never>?
         var isCancelled = false
@@ -54,16 +54,20 @@ final class Hub: Sendable {
             let id = ID(number: state.next)
             state.next += 1
             state.observers[id] = Observer(interest: interest)
-            for table in interest.tables.keys {
-                if let row = interest.row, row.table == table {
-                    state.byRow[table, default: [:]][row.key, default: []].insert(id)
-                } else if let pin = interest.pin, pin.table == table {
-                    state.byPin.add(pin, id)
-                } else {
-                    state.byTable[table, default: []].insert(id)
-                }
-            }
+            state.list(id, interest)
             return id
+        }
+    }
+
+    /// If the observer looks at more than before, it is told of that from now on, and has to look at once: something may
+    /// have been written there meanwhile.
+    func widen(_ id: ID, _ interest: Interest) {
+        state.withLock { state in
+            guard let known = state.observers[id]?.interest, !interest.isWithin(known) else { return }
+            state.strike(id, known)
+            state.list(id, interest)
+            state.observers[id]?.interest = interest
+            state.observers[id]?.pending.addEverything()
         }
     }
 
@@ -71,15 +75,7 @@ final class Hub: Sendable {
     func remove(_ id: ID) {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard var observer = state.observers.removeValue(forKey: id) else { return nil }
-            for table in observer.interest.tables.keys {
-                state.byTable[table]?.remove(id)
-                if state.byTable[table]?.isEmpty == true { state.byTable[table] = nil }
-                if let pin = observer.interest.pin, pin.table == table { state.byPin.remove(pin, id) }
-                guard let row = observer.interest.row, row.table == table else { continue }
-                state.byRow[table]?[row.key]?.remove(id)
-                if state.byRow[table]?[row.key]?.isEmpty == true { state.byRow[table]?[row.key] = nil }
-                if state.byRow[table]?.isEmpty == true { state.byRow[table] = nil }
-            }
+            state.strike(id, observer.interest)
             return observer.woken()
         }
         waiting?.resume()
@@ -157,6 +153,32 @@ final class Hub: Sendable {
 }
 
 extension Hub.State {
+    /// Lists an observer with what it looks at.
+    fileprivate mutating func list(_ id: Hub.ID, _ interest: Interest) {
+        for table in interest.tables.keys {
+            if let row = interest.row, row.table == table {
+                byRow[table, default: [:]][row.key, default: []].insert(id)
+            } else if let pin = interest.pin, pin.table == table {
+                byPin.add(pin, id)
+            } else {
+                byTable[table, default: []].insert(id)
+            }
+        }
+    }
+
+    /// Takes it from the lists.
+    fileprivate mutating func strike(_ id: Hub.ID, _ interest: Interest) {
+        for table in interest.tables.keys {
+            byTable[table]?.remove(id)
+            if byTable[table]?.isEmpty == true { byTable[table] = nil }
+            if let pin = interest.pin, pin.table == table { byPin.remove(pin, id) }
+            guard let row = interest.row, row.table == table else { continue }
+            byRow[table]?[row.key]?.remove(id)
+            if byRow[table]?[row.key]?.isEmpty == true { byRow[table]?[row.key] = nil }
+            if byRow[table]?.isEmpty == true { byRow[table] = nil }
+        }
+    }
+
     fileprivate mutating func tell(_ touches: [Touch]) -> [CheckedContinuation<Void, Never>] {
         var woken: [CheckedContinuation<Void, Never>] = []
         for touch in touches {

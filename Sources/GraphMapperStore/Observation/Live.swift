@@ -1,12 +1,14 @@
 /// Something that is kept up to date with the store.
 protocol Live: Sendable {
     associatedtype Event: Sendable
+    /// What it looks at. May grow while it reads.
+    var interest: Interest { get }
     /// Finds out what it looks at. Called once, first.
-    mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) throws -> Interest
+    mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) async throws
     /// Reads everything. Called once, second; nil says nothing.
-    mutating func start(_ tx: ReadTransaction) throws -> Event?
+    mutating func start(_ tx: ReadTransaction) async throws -> Event?
     /// Takes what has been written into account; nil if that changes nothing.
-    mutating func advance(_ tx: ReadTransaction, _ pending: Pending) throws -> Event?
+    mutating func advance(_ tx: ReadTransaction, _ pending: Pending) async throws -> Event?
 }
 
 /// One observer: waits for what concerns it, looks at it, and says what has changed.
@@ -16,7 +18,6 @@ actor Feed<L: Live> {
     private let store: GraphStore
     private var live: L?
     private var id: Hub.ID?
-    private var interest = Interest()
 
     init(_ store: GraphStore, _ live: L) {
         self.store = store
@@ -25,16 +26,15 @@ actor Feed<L: Live> {
 
     deinit { if let id { store.hub.remove(id) } }
 
-    /// The next event; nil when the task is cancelled. After an error there are no more.
+    /// The next event; nil when the task is cancelled. After an error there are no more. One call at a time.
     func next() async throws -> L.Event? {
         do {
-            guard live != nil else { return nil }
-            if id == nil, let event = try await start() { return event }
-            while let id, let (pending, told) = try await store.hub.wait(id) {
-                if let event = try await store.read({ tx in try advance(tx, pending, told) }) { return event }
-            }
-            end()
-            return nil
+            // It is taken out, so that it is changed where it is and not copied.
+            guard var live else { return nil }
+            self.live = nil
+            let event = try await next(&live)
+            if event != nil { self.live = live } else { end() }
+            return event
         } catch {
             let isCancelled = Task.isCancelled
             end()
@@ -46,30 +46,46 @@ actor Feed<L: Live> {
     private func end() {
         if let id { store.hub.remove(id) }
         id = nil
-        live = nil
     }
 
-    private func start() async throws -> L.Event? {
-        interest = try await store.read { tx in try live?.prepare(tx, store.lists) } ?? Interest()
-        // From here on everything is kept for it, so that nothing is missed between the first reading and the next.
-        id = store.hub.add(interest)
-        store.watch()
-        return try await store.read { tx in try live?.start(tx) }
-    }
-
-    private func advance(_ tx: ReadTransaction, _ pending: Pending, _ told: Int64) throws -> L.Event? {
-        var pending = pending
-        // The snapshot may have more than the observer was told of: all of it counts, so that each event is of one
-        // moment.
-        if store.isLogged {
-            let last = try ChangeLog.last(tx.connection)
-            let records = last > told ? try tx.knownRecords(after: told) : []
-            if last < told || records.first.map({ $0.sequence != told + 1 }) == true {
-                pending.addEverything()
-            } else {
-                for touch in records.lazy.map({ Touch($0) }) where interest.concerns(touch) { pending.add(touch) }
-            }
+    private func next(_ live: inout L) async throws -> L.Event? {
+        if id == nil, let event = try await start(&live) { return event }
+        while let id, let (pending, told) = try await store.hub.wait(id) {
+            let event = try await advance(&live, pending, told)
+            store.hub.widen(id, live.interest)
+            if let event { return event }
         }
-        return try live?.advance(tx, pending)
+        return nil
+    }
+
+    private func start(_ live: inout L) async throws -> L.Event? {
+        try await store.read { tx in try await live.prepare(tx, store.lists) }
+        // From here on everything is kept for it, so that nothing is missed between the first reading and the next.
+        let id = store.hub.add(live.interest)
+        self.id = id
+        store.watch()
+        let event = try await store.read { tx in try await live.start(tx) }
+        store.hub.widen(id, live.interest)
+        return event
+    }
+
+    private func advance(_ live: inout L, _ pending: Pending, _ told: Int64) async throws -> L.Event? {
+        let store = store
+        return try await store.read { tx in
+            var pending = pending
+            // The snapshot may have more than the observer was told of: all of it counts, so that each event is of one
+            // moment.
+            if store.isLogged {
+                let last = try ChangeLog.last(tx.connection)
+                let records = last > told ? try tx.knownRecords(after: told) : []
+                if last < told || records.first.map({ $0.sequence != told + 1 }) == true {
+                    pending.addEverything()
+                } else {
+                    let interest = live.interest
+                    for touch in records.lazy.map({ Touch($0) }) where interest.concerns(touch) { pending.add(touch) }
+                }
+            }
+            return try await live.advance(tx, pending)
+        }
     }
 }

@@ -12,10 +12,22 @@ struct LiveRows<R: StoredRecord>: Live {
         self.observing = observing
     }
 
-    mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) throws -> Interest {
-        let plan = try RowsPlan(query, observing: observing, tx, lists)
-        self.plan = plan
-        return plan.interest
+    /// The rows' keys, in their order.
+    var keys: [[StoredValue]] {
+        guard let width = plan?.ordering.keyWidth else { return [] }
+        return results.chunks.flatMap { chunk in chunk.places.map { $0.values.suffix(width).map(Touch.plain) } }
+    }
+
+    /// Where the row with this key is. Complexity: O(log count).
+    func position(of key: [StoredValue]) -> Int? {
+        guard let plan, let place = index[RowKey(key[...])] else { return nil }
+        return position(place, plan)
+    }
+
+    var interest: Interest { plan?.interest ?? Interest() }
+
+    mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) throws {
+        plan = try RowsPlan(query, observing: observing, tx, lists)
     }
 
     mutating func start(_ tx: ReadTransaction) throws -> CollectionChange<R>? {
@@ -34,6 +46,7 @@ struct LiveRows<R: StoredRecord>: Live {
 
     mutating func advance(_ tx: ReadTransaction, _ pending: Pending) throws -> CollectionChange<R>? {
         guard let plan else { return nil }
+        if !pending.isEverything, pending.tables.keys.allSatisfy({ plan.interest.tables[$0] == nil }) { return nil }
         if !pending.isEverything, plan.needsQuery == nil, plan.others.isDisjoint(with: pending.tables.keys),
             case .keys(let keys)? = pending.tables[R.schema.name], keys.count <= max(256, results.count / 4)
         {

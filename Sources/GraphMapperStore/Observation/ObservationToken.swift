@@ -62,20 +62,21 @@ extension Changes {
 
 extension GraphStore {
     /// Calls `body` on the main actor with the records of a query, and then with each of their changes, for as long as the
-    /// token is kept. See ``changes(of:observing:)``.
+    /// token is kept. See ``changes(of:observing:linked:)``.
     ///
     /// - Parameters:
     ///   - query: which records, in which order.
     ///   - properties: those whose changes count as modifications; nil for all.
+    ///   - linked: which records that they link to count as part of them.
     ///   - onError: called with what ends the observation.
     ///   - body: what to do with a change. Never called after the token is released on the main actor.
     /// - Returns: the token to keep.
     @MainActor
     public func observe<R: StoredRecord>(
         _ query: Query<R>, observing properties: [any PartialKeyPath<R> & Sendable]? = nil,
-        onError: (@MainActor (any Error) -> Void)? = nil,
+        linked: LinkedRecords<R> = .none, onError: (@MainActor (any Error) -> Void)? = nil,
         _ body: @escaping @MainActor (CollectionChange<R>) -> Void
     ) -> ObservationToken {
-        changes(of: query, observing: properties).observe(onError: onError, body)
+        changes(of: query, observing: properties, linked: linked).observe(onError: onError, body)
     }
 }

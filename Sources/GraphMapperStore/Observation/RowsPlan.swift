@@ -100,17 +100,12 @@ struct RowsPlan<R: StoredRecord>: Sendable {
     func rows(_ tx: ReadTransaction, _ keys: [[StoredValue]]) throws -> (records: [R], places: [Place]) {
         var records: [R] = []
         var places: [Place] = []
-        var start = 0
-        while start < keys.count {
-            var part = Array(keys[start..<min(start + 128, keys.count)])
-            start += part.count
-            // Few shapes, so that statements are used again.
-            while part.count & (part.count - 1) != 0, let last = part.last { part.append(last) }
+        for part in keys.parts {
             let choice = Dialect.choice(part.count, width: key.count)
             // The plus keeps the condition from choosing another index than the key's.
             let filter = condition.map { " AND +(\($0.sql))" } ?? ""
             let found = try select(
-                tx, "WHERE \(Dialect.row(key)) IN \(choice)\(filter)", part.joined() + (condition?.values ?? []),
+                tx, "WHERE \(Dialect.row(key)) IN \(choice)\(filter)", Array(part.joined()) + (condition?.values ?? []),
                 isCached: true)
             records += found.records
             places += found.places

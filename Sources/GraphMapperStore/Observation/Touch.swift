@@ -65,6 +65,15 @@ struct Interest: Sendable {
         tables[table] = .some(known.flatMap { known in columns.map { known.union($0) } })
     }
 
+    /// Whether another one covers it.
+    func isWithin(_ other: Interest) -> Bool {
+        tables.allSatisfy { table, columns in
+            guard let others = other.tables[table] else { return false }
+            guard let others else { return true }
+            return columns?.isSubset(of: others) ?? false
+        }
+    }
+
     mutating func add(_ other: Interest) {
         for (table, columns) in other.tables { add(table, columns) }
         row = nil

@@ -13,6 +13,8 @@ final class Connection: @unchecked Sendable {
     /// stays the same.
     var touched: (schema: [StoredValue?], bySQL: [String: [Touched]], hasTriggers: Bool?) = ([], [:], nil)
     private var statements: [String: Statement] = [:]
+    /// The statements that were run since somebody asked for them; nil if nobody has.
+    private var noted: Set<String>?
     /// Sees each statement as it starts to run: for logs and tests.
     var onStatement: (@Sendable (String) -> Void)?
     /// How many statements have run.
@@ -74,7 +76,17 @@ final class Connection: @unchecked Sendable {
     ) throws -> T {
         statementCount += 1
         onStatement?(sql)
+        noted?.insert(sql)
         return try withUncounted(sql, values, isCached, body)
+    }
+
+    /// Notes the statements that run from now on.
+    func startNotingStatements() { noted = [] }
+
+    /// The statements that have run since then.
+    func endNotingStatements() -> Set<String> {
+        defer { noted = nil }
+        return noted ?? []
     }
 
     /// The first value of a statement that the store asks for itself: not counted, not shown.

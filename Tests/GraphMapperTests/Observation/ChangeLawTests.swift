@@ -1,7 +1,8 @@
 import Foundation
-import GraphMapperStore
 import GraphMapperTesting
 import Testing
+
+@testable import GraphMapperStore
 
 /// A random query, as data.
 private struct Asked: CustomStringConvertible {
@@ -168,12 +169,8 @@ private struct Scenario: CustomStringConvertible {
             let query = scenario.asked.query
             // The same as observed: the key decides what the query leaves open.
             let whole = query.sorted(by: \.id)
-            var changes = store.changes(of: query).makeAsyncIterator()
-            guard case .initial(let first)? = try await changes.next() else {
-                throw Violation(description: "not initial")
-            }
-            try ensure(same(first, try await store.fetch(whole)), "initial \(first)")
-            var old = Array(first)
+            var changes = try await Stepper(store, LiveRows(query))
+            var old = try await store.fetch(whole)
             var table = TableModel(old.map(Same.init))
             var moving = table
             for round in scenario.rounds {
@@ -183,8 +180,9 @@ private struct Scenario: CustomStringConvertible {
                     } catch let error as StoreError where error.kind == .foreignKey || error.kind == .duplicateKey {}
                 }
                 let expected = try await store.fetch(whole)
-                if same(old, expected) { continue }
-                guard let change = try await changes.next() else { throw Violation(description: "it ended") }
+                let told = try await changes.step()
+                try ensure((told == nil) == same(old, expected), told == nil ? "nothing is told" : "told of nothing")
+                guard let change = told else { continue }
                 try verify(change, old, expected)
                 try table.apply(change, as: Same.init)
                 try moving.applyMoving(change, as: Same.init)

@@ -1,5 +1,7 @@
 import Foundation
-import GraphMapperStore
+import GraphMapperTesting
+
+@testable import GraphMapperStore
 
 struct DepotRecord: StoredRecord, Equatable {
     let id: Int
@@ -108,5 +110,29 @@ struct TableModel<Row: Equatable> {
         try performBatchUpdates(
             deletions: deletions.filter { !from.contains($0) }, insertions: insertions.filter { !to.contains($0) },
             reloads: modifications, moves: moves, source: collection.map(row))
+    }
+}
+
+/// Drives what is kept up to date step by step, so that a test learns also that nothing is told.
+struct Stepper<L: Live> {
+    private let store: GraphStore
+    private var live: L
+    private let id: Hub.ID
+
+    init(_ store: GraphStore, _ live: L) async throws {
+        var live = live
+        try await store.read { tx in try await live.prepare(tx, store.lists) }
+        id = store.hub.add(live.interest)
+        _ = try await store.read { tx in try await live.start(tx) }
+        self.store = store
+        self.live = live
+    }
+
+    /// What has changed since the last step.
+    mutating func step() async throws -> L.Event? {
+        guard store.hub.pendingCount > 0, let (pending, _) = try await store.hub.wait(id) else { return nil }
+        var copy = live
+        defer { live = copy }
+        return try await store.read { tx in try await copy.advance(tx, pending) }
     }
 }
