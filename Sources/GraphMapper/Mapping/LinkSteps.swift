@@ -79,6 +79,10 @@ extension Step {
             guard let target = model(object), !targets.isDeleted(target) else { return C?.none as Any }
             return try C?.some(targets.record(of: target)) as Any
         }
+        step.nestedModels = { object, core, visit in
+            let targets = try core.table(C.self)
+            if let target = model(object), !targets.isDeleted(target) { visit(targets, target) }
+        }
         step.offerNested = { copies, core in
             let targets = try core.table(C.self)
             for copy in copies { if let child = value(of: copy, get) { targets.offer(child) } }
@@ -120,6 +124,10 @@ extension Step {
         step.answer = { object, _, core in
             let targets = try core.table(C.self)
             return try models(object).filter { !targets.isDeleted($0) }.map { try targets.record(of: $0) }
+        }
+        step.nestedModels = { object, core, visit in
+            let targets = try core.table(C.self)
+            for target in models(object) where !targets.isDeleted(target) { visit(targets, target) }
         }
         step.offerNested = { copies, core in
             let targets = try core.table(C.self)

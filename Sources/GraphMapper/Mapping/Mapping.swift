@@ -12,6 +12,8 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     @usableFromInline let readAll: (UnsafePointer<D>, D.Model) throws -> Void
     @usableFromInline let visits: [(D.Model, Int, SessionCore) throws -> Void]
     @usableFromInline let hasNested: Bool
+    /// How objects are copied, if the DTO is a class.
+    @usableFromInline let objects: ObjectAccess<D>?
     /// For each property of the schema, the step that covers it.
     let entries: [Int?]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
@@ -53,7 +55,8 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         let links = steps.indices.filter { steps[$0].link != nil }
         for (bit, index) in zip(0..<64, links) { steps[index].bit = 1 << UInt64(bit) }
         self.steps = steps
-        self.passes = passes
+        objects = D.schema.objects as? ObjectAccess<D>
+        self.passes = objects.map(passes.reading) ?? passes
         isSame = steps.compactMap(\.isSame).reduce(Self.alwaysSame, Self.both)
         isClean = steps.map(\.isClean).reduce(Self.alwaysClean, Self.both)
         readAll = steps.compactMap(\.read).reduce(Self.readNothing, Self.both)
@@ -84,6 +87,14 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         for step in steps {
             guard let property = step.property, D.schema.property(at: property) == nil else { continue }
             mistakes.append("\(name): the mapping has an entry for \(property), which the schema does not read")
+        }
+        if D.self is AnyObject.Type, objects == nil {
+            mistakes.append("\(name): it is a class, so its schema must say how a blank object is made")
+        }
+        for step in steps where !(D.self is AnyObject.Type) && step.offerNested != nil {
+            for target in step.targets where target is AnyObject.Type {
+                mistakes.append("\(name): a struct cannot nest \(target), which is a class; use a Ref")
+            }
         }
         if links.count > 64 {
             mistakes.append("\(name): it has \(links.count) links; a mapping has at most 64, so split the model")

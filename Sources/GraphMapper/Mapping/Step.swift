@@ -36,6 +36,10 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var drop: ((D.Model, SessionCore, Bool) -> Void)?
     /// The nested DTOs, each with its place: for the walk that a conflict costs.
     @usableFromInline var nested: ((D, (any DTO.Type, Any, String) -> Void) -> Void)?
+    /// The models whose DTOs the model's DTO holds, each with its table.
+    @usableFromInline var nestedModels: ((D.Model, SessionCore, (AnyTable, AnyObject) -> Void) throws -> Void)?
+    /// The same for the objects of the load under way: the targets of the object with this token.
+    @usableFromInline var linked: ((Table<D>, Int32, SessionCore, (any DTO.Type, Any, String) -> Void) -> Void)?
     /// The model's link property, by which a load is told to follow an on-demand link.
     @usableFromInline var modelPath: AnyKeyPath?
     @usableFromInline var isOnDemand = false

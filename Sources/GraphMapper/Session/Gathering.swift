@@ -19,6 +19,7 @@ extension Table {
         vanishing = []
         expanded = 0
         requests = []
+        pool?.clear()
     }
 
     /// Takes a DTO into the load and answers its index. An equal copy merges silently; one that differs is a
@@ -121,7 +122,7 @@ extension Table {
         }
         let copies = copies
         self.copies = []
-        if !copies.isEmpty { for step in mapping.steps { try step.offerNested?(copies, core) } }
+        if !copies.isEmpty { for step in mapping.steps where isFollowed(step) { try step.offerNested?(copies, core) } }
     }
 
     func fetchWanted(from source: any GraphSource) async throws {

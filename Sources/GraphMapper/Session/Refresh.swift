@@ -86,6 +86,7 @@ extension GraphSession {
                 core.loading = .all
                 core.merge = nil
                 core.beforeTouching = nil
+                core.releaseObjects()
             }
             try want()
             while try core.expand() || core.hasRequests {
