@@ -89,8 +89,16 @@ struct ModelGraph {
     }
 }
 
-/// Throws ``Violation`` unless two DTOs are the same, property by property, nested ones included.
-func ensureSame(_ left: Any, _ right: Any, _ law: String, at path: String? = nil) throws {
+/// Throws ``Violation`` unless two DTOs are the same, property by property, nested ones and linked objects included.
+func ensureSame(_ left: Any, _ right: Any, _ law: String) throws {
+    var seen: Set<ObjectIdentifier> = []
+    try ensureSame(left, right, law, at: nil, &seen)
+}
+
+/// - Parameter seen: the objects that were compared, as they may link to each other in cycles.
+private func ensureSame(
+    _ left: Any, _ right: Any, _ law: String, at path: String?, _ seen: inout Set<ObjectIdentifier>
+) throws {
     func compare<T: DTO>(_ dto: T) throws {
         guard let schema = T.schema as? Schema<T>, let other = right as? T else {
             throw Violation(description: "\(law): \(path ?? "\(dto)") came back as \(right)")
@@ -103,11 +111,16 @@ func ensureSame(_ left: Any, _ right: Any, _ law: String, at path: String? = nil
                 let after = nested(other[keyPath: property.path])
                 try ensure(before.count == after.count, "\(law): \(place): \(before.count) DTOs became \(after.count)")
                 for index in before.indices {
-                    try ensureSame(before[index], after[index], law, at: "\(place)[\(index)]")
+                    try ensureSame(before[index], after[index], law, at: "\(place)[\(index)]", &seen)
                 }
             } else if !property.isSame(dto, other) {
                 throw Violation(
                     description: "\(law): \(place): \(text(dto, property)) became \(text(other, property))")
+            } else if property.link != nil {
+                let objects = zip(objects(dto[keyPath: property.path]), objects(other[keyPath: property.path]))
+                for (object, copy) in objects where seen.insert(ObjectIdentifier(object)).inserted {
+                    try ensureSame(object, copy, law, at: place, &seen)
+                }
             }
         }
     }
@@ -124,6 +137,13 @@ func ensureSame(_ left: Any, _ right: Any, _ law: String, at path: String? = nil
 private func nested(_ value: Any) -> [Any] {
     if let list = value as? [Any] { return list }
     return (value as? any DTO).map { [$0] } ?? []
+}
+
+/// The objects that a link of a class holds.
+private func objects(_ value: Any) -> [AnyObject] {
+    func elements(_ list: some Collection) -> [Any] { list.map { $0 } }
+    let values = (value as? any Collection).map { elements($0) } ?? [value]
+    return values.compactMap { ($0 as? any DTO).flatMap { type(of: $0) is AnyObject.Type ? $0 as AnyObject : nil } }
 }
 
 /// Throws ``Violation`` unless both have the same records.

@@ -50,6 +50,7 @@ import Testing
         users[0].name = "hoon"
         await #expect(throws: LiveStore.Failure.self) { try await session.save() }
         #expect(store.living == before)
+        store.setsUntilFailure = .max
         try store.write { store.object(ofType: LiveUser.self, forPrimaryKey: 2)?.homepage = "" }
         await #expect(throws: GraphError.self) {
             _ = try await session.load(LiveUser.self) { try await $0.fetch(LiveUser.self, ids: [2]) }
