@@ -11,6 +11,8 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     @usableFromInline let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
     @usableFromInline let readAll: (UnsafePointer<D>, D.Model) throws -> Void
     @usableFromInline let visits: [(D.Model, Int, SessionCore) throws -> Void]
+    /// The links, with what a load asks of them at each level.
+    let followed: [Followed]
     @usableFromInline let hasNested: Bool
     /// How objects are copied, if the DTO is a class.
     @usableFromInline let objects: ObjectAccess<D>?
@@ -61,6 +63,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         isClean = steps.map(\.isClean).reduce(Self.alwaysClean, Self.both)
         readAll = steps.compactMap(\.read).reduce(Self.readNothing, Self.both)
         visits = steps.compactMap(\.visit)
+        followed = steps.enumerated().compactMap { Followed($0.offset, $0.element) }
         hasNested = steps.contains { $0.offerNested != nil }
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         self.make = make
@@ -107,6 +110,27 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
 }
 
 extension Mapping {
+    /// A link, as a load follows it.
+    struct Followed {
+        /// The index of its step.
+        let index: Int
+        let gather: (Table<D>, Range<Int>, Int, SessionCore) throws -> Void
+        let offerNested: (([D], SessionCore) throws -> Void)?
+        let modelPath: AnyKeyPath?
+        let isNeeded: Bool
+        let isOnDemand: Bool
+
+        init?(_ index: Int, _ step: Step<D>) {
+            guard let gather = step.gather else { return nil }
+            self.index = index
+            self.gather = gather
+            offerNested = step.offerNested
+            modelPath = step.modelPath
+            isNeeded = step.isNeeded
+            isOnDemand = step.isOnDemand
+        }
+    }
+
     @usableFromInline typealias Comparison = (UnsafePointer<D>, UnsafePointer<D>) -> Bool
     @usableFromInline typealias Check = (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
     @usableFromInline typealias Read = (UnsafePointer<D>, D.Model) throws -> Void
