@@ -16,7 +16,7 @@ where
     ) {
         self.init(
             .back(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { try Step<D>.required($0, from()) }))
     }
 
@@ -28,7 +28,7 @@ where
     ) {
         self.init(
             .back(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
     }
 
@@ -89,6 +89,9 @@ extension Step {
             return try stored?.id == owner(object, stored, core)?.id
         }
         step.isEmpty = { model($0) == nil }
+        step.forEachEdge = { table, core, body in
+            forEachEdge(to: C.self, table, core, { get($0).map { [(nil, $0.id)] } ?? [] }, body)
+        }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
             if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }

@@ -15,7 +15,7 @@ where
     ) {
         self.init(
             .reference(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
     }
 
@@ -27,7 +27,7 @@ where
     ) {
         self.init(
             .reference(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { try Step<D>.required($0, from()) }))
     }
 
@@ -50,8 +50,9 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.pointee[keyPath: foreignKey()].id },
-                get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first }))
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey()).id },
+                get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
+                isList: false))
     }
 
     /// The other side holds the foreign key, which may be NULL.
@@ -62,8 +63,9 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.pointee[keyPath: foreignKey()]?.id },
-                get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first }))
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey())?.id },
+                get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
+                isList: false))
     }
 
     /// A nested DTO.
@@ -74,7 +76,7 @@ where
     ) {
         self.init(
             .nestedOne(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }))
     }
 
@@ -103,7 +105,7 @@ where
     ) {
         self.init(
             .list(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, models: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, models: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }))
     }
 
@@ -115,9 +117,10 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.pointee[keyPath: foreignKey()].id },
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey()).id },
                 get: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }))
+                set: { $0[keyPath: to()] = $1 },
+                isList: true))
     }
 
     /// The other side holds the foreign key, which may be NULL.
@@ -128,9 +131,10 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.pointee[keyPath: foreignKey()]?.id },
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey())?.id },
                 get: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }))
+                set: { $0[keyPath: to()] = $1 },
+                isList: true))
     }
 
     /// The other side holds the foreign key; the model keeps a set.
@@ -142,7 +146,8 @@ where
             .byKey(
                 foreignKey, to, key: { (child: UnsafePointer<C>) in child.pointee[keyPath: foreignKey].id },
                 get: { Array($0[keyPath: to]) },
-                set: { $0[keyPath: to] = Set($1) }))
+                set: { $0[keyPath: to] = Set($1) },
+                isList: true))
     }
 
     /// Nested DTOs.
@@ -153,7 +158,7 @@ where
     ) {
         self.init(
             .nestedMany(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, models: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, models: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }))
     }
 

@@ -19,8 +19,9 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     /// For each property of the schema, the step that covers it.
     let entries: [Int?]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
-    @usableFromInline let make: (D, SessionCore) throws -> D.Model
+    @usableFromInline let make: (UnsafePointer<D>, SessionCore) throws -> D.Model
     @usableFromInline let idOf: (D.Model) -> D.ID
+    private let hasID: Bool
     let mistakes: [String]
 
     /// - Parameters:
@@ -28,7 +29,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     ///   - properties: one entry for each property of the schema.
     @inlinable @inline(__always)
     public init(_ make: @escaping (D) throws -> D.Model, @MappingBuilder<D> properties: () -> [Step<D>]) {
-        self.init(steps: properties(), passes: Passes(), make: { dto, _ in try make(dto) })
+        self.init(steps: properties(), passes: Passes(), make: { dto, _ in try make(dto.pointee) })
     }
 
     /// For models that must be given other models when they are made.
@@ -44,13 +45,15 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         repeat need(each link)
         self.init(
             steps: properties(), needed: needed, passes: Passes(),
-            make: { dto, core in try make(dto, repeat try (each L).needed(dto[keyPath: each link], core)) })
+            make: { dto, core in
+                try make(dto.pointee, repeat try (each L).needed(dto.pointee[keyPath: each link], core))
+            })
     }
 
     @usableFromInline
     init(
         steps unnumbered: [Step<D>], needed: Set<AnyKeyPath> = [], passes: Passes<D>,
-        make: @escaping (D, SessionCore) throws -> D.Model
+        make: @escaping (UnsafePointer<D>, SessionCore) throws -> D.Model
     ) {
         var steps = unnumbered
         for index in steps.indices { steps[index].isNeeded = steps[index].property.map(needed.contains) ?? false }
@@ -72,10 +75,12 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         let key = D.schema.key?.path
         if let id = steps.lazy.compactMap({ $0.property == key ? $0.idOf : nil }).first {
             idOf = id
+            hasID = true
         } else {
             let mistake = "\(name): no Field(\\.id, …) says where the model keeps its id"
-            // Whoever asks has passed over the mistake: sessions raise it at their first use.
+            // Never called: a session with a mistaken mapping has no tables, and `id(of:)` throws.
             idOf = { _ in preconditionFailure(mistake) }
+            hasID = false
             mistakes.append(mistake)
         }
         for property in D.schema.properties {
@@ -99,6 +104,16 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
                 mistakes.append("\(name): a struct cannot nest \(target), which is a class; use a Ref")
             }
         }
+        for (path, group) in Dictionary(grouping: steps.filter { $0.modelPath != nil }, by: \.modelPath)
+        where group.count > 1 {
+            mistakes.append("\(name): \(group.count) entries of the mapping set \(path.map { "\($0)" } ?? "?")")
+        }
+        for (key, group) in Dictionary(grouping: steps.filter { $0.inverse != nil }, by: \.inverse)
+        where group.count > 1 {
+            mistakes.append(
+                "\(name): \(group.count) entries of the mapping are the other side of \(key.map { "\($0)" } ?? "?"); "
+                    + "a foreign key has one")
+        }
         if links.count > 64 {
             mistakes.append("\(name): it has \(links.count) links; a mapping has at most 64, so split the model")
         }
@@ -106,7 +121,12 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     }
 
     /// The id that the model has.
-    public func id(of model: D.Model) -> D.ID { idOf(model) }
+    ///
+    /// - Throws: ``GraphError`` of kind `.invalidSchema` if no entry of the mapping says where the model keeps it.
+    public func id(of model: D.Model) throws -> D.ID {
+        guard hasID else { throw GraphError(.invalidSchema, mistakes.joined(separator: "\n"), type: D.schema.name) }
+        return idOf(model)
+    }
 }
 
 extension Mapping {

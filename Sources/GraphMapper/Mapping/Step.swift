@@ -34,6 +34,9 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var offerNested: (([D], SessionCore) throws -> Void)?
     /// Takes from the link all targets, or those that are deleted.
     @usableFromInline var drop: ((D.Model, SessionCore, Bool) -> Void)?
+    /// The links of the load under way: the owner's index, the target's table and index, and its place in a list. For the
+    /// walk that an error costs.
+    @usableFromInline var forEachEdge: ((Table<D>, SessionCore, (Int32, AnyTable, Int32, Int?) -> Void) -> Void)?
     /// The nested DTOs, each with its place: for the walk that a conflict costs.
     @usableFromInline var nested: ((D, (any DTO.Type, Any, String) -> Void) -> Void)?
     /// The models whose DTOs the model's DTO holds, each with its table.
@@ -43,6 +46,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// The model's link property, by which a load is told to follow an on-demand link.
     @usableFromInline var modelPath: AnyKeyPath?
     @usableFromInline var isOnDemand = false
+    /// The other side's foreign key, for links that it holds.
+    @usableFromInline var inverse: AnyKeyPath?
     /// Whether the model's initializer needs the link, which then is always followed.
     var isNeeded = false
 
@@ -63,4 +68,11 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// What makes a back-reference agree with the DTO that is about to be written, once it is.
     @usableFromInline var settle: ((D, D.Model, SessionCore) -> () -> Void)?
     @usableFromInline init() {}
+}
+
+extension UnsafePointer {
+    /// The property at `path`. A stored one of a struct is read where it lies: through a key path the whole struct would
+    /// be copied, and all that it refers to be retained. Of a literal the compiler folds all this into one load.
+    @inlinable @inline(__always)
+    func value<V>(at path: KeyPath<Pointee, V>) -> V { pointer(to: path)?.pointee ?? pointee[keyPath: path] }
 }

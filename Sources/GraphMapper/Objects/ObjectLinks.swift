@@ -21,7 +21,7 @@ extension One where D: AnyObject, C: AnyObject {
         self.init(
             .byKey(
                 link(), to(), key: { (child: UnsafePointer<C>) in child.pointee[keyPath: link()]?.id },
-                get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first }))
+                get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first }, isList: false))
     }
 }
 
@@ -59,7 +59,7 @@ extension Many where D: AnyObject, C: AnyObject {
         self.init(
             .byKey(
                 link(), to(), key: { (child: UnsafePointer<C>) in child.pointee[keyPath: link()]?.id },
-                get: { $0[keyPath: to()] }, set: { $0[keyPath: to()] = $1 }))
+                get: { $0[keyPath: to()] }, set: { $0[keyPath: to()] = $1 }, isList: true))
     }
 }
 

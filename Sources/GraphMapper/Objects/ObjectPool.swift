@@ -169,7 +169,7 @@ extension Table where D: AnyObject {
             ids.append(pool.ids[Int(token)])
             offer(token, pool)
         }
-        noteRoots(ids)
+        noteRootIDs(ids)
     }
 
     /// Takes an object into the load and answers its index. It is read, unless it was.
@@ -192,7 +192,7 @@ extension Table where D: AnyObject {
 
 extension Table {
     /// What a load begins with is what it is offered first.
-    @usableFromInline func noteRoots(_ ids: [D.ID]) {
+    @usableFromInline func noteRootIDs(_ ids: [D.ID]) {
         if pool?.roots == nil { pool?.roots = ids }
     }
 

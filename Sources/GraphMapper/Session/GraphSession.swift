@@ -1,5 +1,6 @@
 /// Where a session reads and writes. Wiring a database of one's own takes this and a ``GraphSource`` and a
-/// ``ChangeSink``.
+/// ``ChangeSink``. In a module without the feature `NonisolatedNonsendingByDefault`, write the closures' type as
+/// `nonisolated(nonsending) (any GraphSource) async throws -> Void`: they run where the session is.
 public protocol GraphBacking {
     /// Runs `body` with a source whose answers all come from one snapshot.
     func snapshot(_ body: (any GraphSource) async throws -> Void) async throws
@@ -38,6 +39,7 @@ public final class GraphSession {
             table.attach()
         }
         mistakes = mappings.flatMap { [core] in $0.validate(in: core) }
+        if !mistakes.isEmpty { core.forgetTables() }
     }
 
     /// A session without a database: it maps DTOs that it is given.
@@ -71,6 +73,7 @@ public final class GraphSession {
         core.startLoad()
         defer { core.releaseObjects() }
         table.mapping.passes.offerAll(table, dtos)
+        core.noteRoots()
         while try core.expand() { try core.requireLoaded() }
         try materialise(dtos)
         return try table.mapping.passes.models(table, dtos)
@@ -96,6 +99,7 @@ public final class GraphSession {
             }
             loaded = try await roots(source)
             table.mapping.passes.offerAll(table, loaded)
+            core.noteRoots()
             while try core.expand() {
                 for table in core.order where table.hasRequests { try await table.fetch(from: source) }
             }
@@ -107,6 +111,7 @@ public final class GraphSession {
     /// The object with this id: from the session if it has it, without a query, else from the backing.
     public func find<D: Mappable>(_ type: D.Type, _ id: D.ID, loading: Loading = .all) async throws -> D.Model?
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
         if let known = try core.table(D.self).model(id) { return known }
         return try await load(type, loading: loading) { try await $0.fetch(type, ids: [id]) }.first
     }
@@ -133,6 +138,7 @@ public final class GraphSession {
 
     /// Forgets the model, with any edits. An error while a load or save is under way.
     public func evict(_ model: AnyObject) throws {
+        try validate()
         try notBusy()
         try core.anyTable(for: model).evict(model)
     }

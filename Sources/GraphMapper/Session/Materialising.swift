@@ -19,19 +19,19 @@ extension Table {
         for index in arrived {
             try withPointer(to: Int(index), of: incoming) { dto in
                 for (step, check) in checks {
-                    do { try check(dto) } catch { throw located(error, step, dto.pointee) }
+                    do { try check(dto) } catch { throw located(error, step, index) }
                 }
             }
         }
     }
 
-    @usableFromInline func located(_ error: any Error, _ step: Step<D>, _ dto: D) -> any Error {
+    @usableFromInline func located(_ error: any Error, _ step: Step<D>, _ index: Int32) -> any Error {
         guard var error = error as? GraphError, error.path == nil else { return error }
         let name = D.schema.properties.first { $0.path == step.property }?.name
         error.type = D.schema.name
-        error.id = "\(dto.id)"
+        error.id = "\(ids[Int(index)])"
         error.property = name
-        error.path = "\(D.schema.name)(\(dto.id)).\(name ?? "?")"
+        error.path = "\(place(of: index)).\(name ?? "?")"
         return error
     }
 
@@ -44,9 +44,10 @@ extension Table {
                 slots[Int(index)] = Int32(truncatingIfNeeded: slot)
                 continue
             }
-            guard let dto = incoming[Int(index)] else { throw dangling(id) }
+            guard incoming[Int(index)] != nil else { throw dangling(id) }
             do {
-                slots[Int(index)] = Int32(truncatingIfNeeded: identity.register(id, try mapping.make(dto, core)))
+                let model = try withPointer(to: Int(index), of: incoming) { try mapping.make($0, core) }
+                slots[Int(index)] = Int32(truncatingIfNeeded: identity.register(id, model))
                 made.append(id)
             } catch is NotYet {
                 waiting.append(index)
@@ -85,7 +86,7 @@ extension Table {
             return nil
         }
         do {
-            _ = try mapping.make(dto, core)
+            _ = try withUnsafePointer(to: dto) { try mapping.make($0, core) }
             return nil
         } catch { return error as? NotYet }
     }
