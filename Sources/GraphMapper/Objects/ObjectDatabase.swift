@@ -48,7 +48,9 @@ public struct ObjectBacking<Database: ObjectDatabase>: GraphBacking {
     public init(_ database: Database, _ types: any DTO.Type...) {
         self.database = database
         self.types = types.map { ObjectIdentifier($0) }
-        tables = Dictionary(types.compactMap { type in objectTable(of: type).map { ($0.name, $0) } }) { first, _ in first }
+        tables = Dictionary(types.compactMap { type in objectTable(of: type).map { ($0.name, $0) } }) { first, _ in
+            first
+        }
     }
 
     /// Whether it is one of the classes that the database keeps.
@@ -92,7 +94,7 @@ public struct ObjectBacking<Database: ObjectDatabase>: GraphBacking {
 
     private func table(_ name: String) throws -> any ObjectTable {
         if let table = tables[name] { return table }
-        throw GraphError(.invalidSchema, "it is not a class of the backing; name it when making the backing", type: name)
+        throw GraphError(.invalidSchema, "the backing has no such class; name it when making the backing", type: name)
     }
 }
 

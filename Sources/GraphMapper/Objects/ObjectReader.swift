@@ -115,7 +115,7 @@ public struct ObjectReader<D: ObjectDTO> where D.Model: AnyObject, D.ID: Storabl
 // Off the loops.
 extension ObjectReader {
     /// Makes a list hold these objects, replacing no more than differs: an append is one insertion.
-    @usableFromInline static func edit<C: ObjectDTO, L: RandomAccessCollection & RangeReplaceableCollection & SendableMetatype>(
+    @usableFromInline static func edit<C: ObjectDTO, L: RandomAccessCollection & RangeReplaceableCollection>(
         _ object: D, _ path: KeyPath<D, L>, _ children: [C]
     ) where C.ID: Hashable, L.Element == C {
         var list = object[keyPath: path]
@@ -181,7 +181,8 @@ extension ObjectReader {
                 if !(L.self is AnyObject.Type), L.self is any RangeReplaceableCollection.Type,
                     !(path is ReferenceWritableKeyPath<D, L>)
                 {
-                    recorder.note(mistake: "\(D.self).\(name): its list is a value that cannot be set; make it a var, or pass set:")
+                    recorder.note(
+                        mistake: "\(D.self).\(name): its list is a value that cannot be set; make it a var, or say how")
                 }
             } else {
                 let answer = try reader.row.answer(name, as: Any.self)

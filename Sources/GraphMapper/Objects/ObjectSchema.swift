@@ -20,15 +20,15 @@ where D: ObjectDTO, D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     /// - Parameters:
     ///   - name: the table's name.
     ///   - blank: makes an object that belongs to no database.
+    ///   - properties: says each property, the id among them.
     ///   - isLive: whether an object is an accessor of a stored one. All live objects of one id are then the same
     ///     object, and the first that a load meets is read. Others are copies, which must agree. It has to be right for
     ///     databases that make a new accessor at each read: copies of copies would have no end.
-    ///   - properties: says each property, the id among them.
     @inlinable @inline(__always)
     public init(
         _ name: String, _ blank: @escaping @Sendable () -> D,
-        isLive: @escaping @Sendable (D) -> Bool = { _ in false },
-        properties: @escaping @Sendable (inout ObjectReader<D>) -> Void
+        properties: @escaping @Sendable (inout ObjectReader<D>) -> Void,
+        isLive: @escaping @Sendable (D) -> Bool = { _ in false }
     ) {
         self.init(
             name,

@@ -101,9 +101,12 @@ struct Certificate {
 extension Table {
     func forEachNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {
         guard let dto = dto as? D else { return }
-        guard let pool else { return mapping.steps.forEach { $0.nested?(dto, visit) } }
-        let token = pool.access.token(pool, dto)
-        for step in mapping.steps { step.linked?(self, token, core, visit) }
+        if let pool {
+            let token = pool.access.token(pool, dto)
+            for step in mapping.steps { step.linked?(self, token, core, visit) }
+        } else {
+            for step in mapping.steps { step.nested?(dto, visit) }
+        }
     }
 
     /// What is the same for all accessors of an object; nil for values.

@@ -133,7 +133,8 @@ extension Table {
         }
         let copies = copies
         self.copies = []
-        if !copies.isEmpty { for link in mapping.followed where isFollowed(link) { try link.offerNested?(copies, core) } }
+        guard !copies.isEmpty else { return }
+        for link in mapping.followed where isFollowed(link) { try link.offerNested?(copies, core) }
     }
 
     func fetchWanted(from source: any GraphSource) async throws {

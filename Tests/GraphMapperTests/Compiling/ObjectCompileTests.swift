@@ -85,7 +85,8 @@ import Testing
         Mistake(testDescription: "a link", property: "p13", line: "row(\"p13\", \\.next)", says: "WideObject"),
         Mistake(testDescription: "misspelt link", property: "next", line: "row.one(\"next\", \\.nxt)", says: "'nxt'"),
         Mistake(testDescription: "a list as one", property: "next", line: "row.one(\"next\", \\.items)", says: "Items"),
-        Mistake(testDescription: "one as a list", property: "items", line: "row.many(\"i\", \\.next)", says: "WideObject"),
+        Mistake(
+            testDescription: "one as a list", property: "items", line: "row.many(\"i\", \\.next)", says: "WideObject"),
     ])
     func `a mistake in the schema is named`(mistake: Mistake) throws {
         let errors = try Wide().compile(
@@ -103,8 +104,11 @@ import Testing
             says: "no member 'p13x'"),
         Mistake(testDescription: "swapped types", property: "p13", line: "Field(\\.p13, \\.p12)", says: "Int"),
         Mistake(testDescription: "misspelt link", property: "next", line: "One(\\.nxt, \\.next)", says: "'nxt'"),
-        Mistake(testDescription: "a list as one", property: "next", line: "One(\\.items, \\.next)", says: "no exact matches"),
-        Mistake(testDescription: "a list as an array", property: "items", line: "Many(\\.items, \\.items)",
+        Mistake(
+            testDescription: "a list as one", property: "next", line: "One(\\.items, \\.next)", says: "no exact matches"
+        ),
+        Mistake(
+            testDescription: "a list as an array", property: "items", line: "Many(\\.items, \\.items)",
             says: "no exact matches"),
         Mistake(
             testDescription: "one as a list", property: "items", line: "Many(WideObject.self, in: \\.next, \\.items)",

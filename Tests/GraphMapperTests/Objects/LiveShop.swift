@@ -95,15 +95,19 @@ final class LItem {
 extension LiveUser: DTO {
     typealias Model = LUser
     typealias Row = LiveUser
-    static let schema = Schema<LiveUser>("user", LiveUser.init, isLive: { $0.store != nil }) { row in
+    static let schema = Schema<LiveUser>("user", LiveUser.init) { row in
         row("id", \.id)
         row("name", \.name)
         row("homepage", \.homepage)
         row.one("cart", \.cart)
         row.many("friends", \.friends)
+    } isLive: {
+        $0.store != nil
     }
     static var mapping: Mapping<LiveUser> {
-        Mapping { LUser(id: $0.id, name: $0.name) } properties: {
+        Mapping {
+            LUser(id: $0.id, name: $0.name)
+        } properties: {
             Field(\.id, \.id)
             Field(\.name, \.name)
             Field(\.homepage, \.homepage, using: .url)
@@ -115,13 +119,17 @@ extension LiveUser: DTO {
 extension LiveCart: DTO {
     typealias Model = LCart
     typealias Row = LiveCart
-    static let schema = Schema<LiveCart>("cart", LiveCart.init, isLive: { $0.store != nil }) { row in
+    static let schema = Schema<LiveCart>("cart", LiveCart.init) { row in
         row("id", \.id)
         row.one("user", \.user)
         row.many("items", \.items)
+    } isLive: {
+        $0.store != nil
     }
     static var mapping: Mapping<LiveCart> {
-        Mapping { LCart(id: $0.id) } properties: {
+        Mapping {
+            LCart(id: $0.id)
+        } properties: {
             Field(\.id, \.id)
             Back(\.user, \.owner)
             Many(LiveItem.self, in: \.items, \.items)
@@ -131,13 +139,17 @@ extension LiveCart: DTO {
 extension LiveItem: DTO {
     typealias Model = LItem
     typealias Row = LiveItem
-    static let schema = Schema<LiveItem>("item", LiveItem.init, isLive: { $0.store != nil }) { row in
+    static let schema = Schema<LiveItem>("item", LiveItem.init) { row in
         row("id", \.id)
         row("name", \.name)
         row("price", \.price)
+    } isLive: {
+        $0.store != nil
     }
     static var mapping: Mapping<LiveItem> {
-        Mapping { LItem(id: $0.id, name: $0.name, price: $0.price) } properties: {
+        Mapping {
+            LItem(id: $0.id, name: $0.name, price: $0.price)
+        } properties: {
             Field(\.id, \.id)
             Field(\.name, \.name)
             Field(\.price, \.price)

@@ -1,8 +1,9 @@
+import Dispatch
 import Foundation
 import GraphMapper
 
 /// A stand-in for a third-party object database, with that kind's habits: objects are live and lazy, each read of a link
-/// makes a new accessor, everything belongs to one thread, and only a write transaction may set anything.
+/// makes a new accessor, everything belongs to one thread or to the main queue, and only a write transaction may set anything.
 ///
 /// It notes what an app must not do instead of trapping, so that tests can ask.
 final class LiveStore {
@@ -10,7 +11,7 @@ final class LiveStore {
     typealias Row = [String: Any]
 
     private var tables: [String: [AnyHashable: Row]] = [:]
-    private let thread = Thread.current
+    private let confinement = Confinement()
     private var isWriting = false
 
     /// What was done that must not be.
@@ -150,8 +151,23 @@ final class LiveStore {
     }
 
     private func touch(_ place: String) {
-        if Thread.current !== thread { violations.append("\(place) was touched on another thread") }
+        if !confinement.isKept { violations.append("\(place) was touched on another thread") }
     }
+}
+
+/// Where a database and its objects may be touched: on the main queue if they were made there, which on Linux is not
+/// always the same thread, else on the thread that made them.
+private struct Confinement {
+    private static let mainQueue = {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        return key
+    }()
+    private static var isOnMainQueue: Bool { DispatchQueue.getSpecific(key: mainQueue) ?? false }
+
+    private let thread = isOnMainQueue ? nil : Thread.current
+
+    var isKept: Bool { thread.map { $0 === Thread.current } ?? Self.isOnMainQueue }
 }
 
 /// The base class of the database's objects. Not final, and made by a blank initializer.
@@ -173,7 +189,10 @@ class LiveObject {
     }
 
     final func set<V>(_ name: String, _ value: V) {
-        guard let store, let key else { return local[name] = value }
+        guard let store, let key else {
+            local[name] = value
+            return
+        }
         store.set(type(of: self).table, key, name, value)
     }
 
@@ -183,7 +202,10 @@ class LiveObject {
     }
 
     final func setLink<T: LiveObject>(_ name: String, _ target: T?) {
-        guard let store, let key else { return local[name] = target }
+        guard let store, let key else {
+            local[name] = target
+            return
+        }
         store.set(type(of: self).table, key, name, target.flatMap { $0.key })
     }
 

@@ -96,7 +96,8 @@ import Testing
         #expect(store.stored("user", 7)?["friends"] as? [AnyHashable] == [7, 2])
         #expect(store.stored("user", 7)?["secret"] == nil)
         #expect(try await session.save().isEmpty)
-        let again = try #require(try await liveSession(store).find(LiveUser.self, 7, loading: .following([\LUser.friends])))
+        let fresh = liveSession(store)
+        let again = try #require(try await fresh.find(LiveUser.self, 7, loading: .following([\LUser.friends])))
         #expect(again.friends.map(\.id) == [7, 2] && again.friends[0] === again)
         #expect(again.cart?.owner === again)
         again.friends = []
@@ -205,6 +206,70 @@ import Testing
         #expect(try await session.save().isEmpty)
         try await session.refresh()
         #expect(item.isSelected)
+    }
+
+    @Test func `an object that another writer has deleted is gone after a refresh`() async throws {
+        let store = try liveShop()
+        let session = liveSession(store)
+        let cart = try #require(try await session.find(LiveCart.self, 10))
+        let item = cart.items[1]
+        try store.write { store.delete(try #require(store.object(ofType: LiveItem.self, forPrimaryKey: 2))) }
+        try await session.refresh()
+        #expect(session.state(of: item) == .deleted)
+        #expect(cart.items.map(\.id) == [1, 1])
+        #expect(try session.changes().isEmpty)
+    }
+
+    @Test func `a refresh asks about values that both have changed, and a rollback undoes the app's`() async throws {
+        let store = try liveShop()
+        let session = liveSession(store)
+        let user = try #require(try await session.find(LiveUser.self, 1))
+        let items = user.cart?.items ?? []
+        user.name = "mine"
+        try store.write { store.object(ofType: LiveUser.self, forPrimaryKey: 1)?.name = "theirs" }
+        var asked: [String] = []
+        try await session.refresh(
+            .merging { conflict in
+                asked.append("\(conflict.property): \(conflict.base) \(conflict.mine) \(conflict.theirs)")
+                return .theirs
+            })
+        #expect(asked == ["name: [\"user 1\"] [\"mine\"] [\"theirs\"]"])
+        #expect(user.name == "theirs")
+
+        user.cart?.items.removeFirst()
+        user.name = "mine again"
+        try session.rollback()
+        #expect(user.name == "theirs" && user.cart?.items.map(\.id) == items.map(\.id))
+        #expect(try session.changes().isEmpty)
+    }
+
+    @Test func `a payload and a live object of one id are one model`() async throws {
+        struct Payload: DTO, Identifiable {
+            typealias Model = LItem
+            let id: Int
+            let name: String
+            let price: Int
+            static let schema = Schema<Self>("payload") { row in
+                try Self(id: row("id", \.id), name: row("name", \.name), price: row("price", \.price))
+            }
+            static var mapping: Mapping<Self> {
+                Mapping {
+                    LItem(id: $0.id, name: $0.name, price: $0.price)
+                } properties: {
+                    Field(\.id, \.id)
+                    Field(\.name, \.name)
+                    Field(\.price, \.price)
+                }
+            }
+        }
+        let store = try liveShop()
+        let backing = ObjectBacking(LiveDatabase(store: store), LiveItem.self)
+        let session = GraphSession(backing, [LiveItem.mapping, Payload.mapping])
+        let item = try #require(try await session.find(LiveItem.self, 1))
+        let mapped = try session.map([Payload(id: 1, name: "item 1", price: 120)])
+        #expect(mapped[0] === item && item.price == 120)
+        #expect(try await session.save().description == "update item 1: price 100 → 120")
+        #expect(store.stored("item", 1)?["price"] as? Int == 120)
     }
 
     @Test func `the stand-in notices what it must`() async throws {

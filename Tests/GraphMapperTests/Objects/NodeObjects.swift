@@ -18,7 +18,9 @@ class NodeObject: DTO, Identifiable {
         row.many("many", \.many)
     }
     static var mapping: Mapping<NodeObject> {
-        Mapping { Node(id: $0.id) } properties: {
+        Mapping {
+            Node(id: $0.id)
+        } properties: {
             Field(\.id, \.id)
             Field(\.value, \.value)
             One(\.single, \.single)
@@ -47,14 +49,18 @@ class LiveNode: LiveObject, DTO, Identifiable {
     }
     var many: LiveList<LiveNode> { list("many") }
 
-    static let schema = Schema<LiveNode>("node", LiveNode.init, isLive: { $0.store != nil }) { row in
+    static let schema = Schema<LiveNode>("node", LiveNode.init) { row in
         row("id", \.id)
         row("value", \.text)
         row.one("single", \.single)
         row.many("many", \.many)
+    } isLive: {
+        $0.store != nil
     }
     static var mapping: Mapping<LiveNode> {
-        Mapping { Node(id: $0.id) } properties: {
+        Mapping {
+            Node(id: $0.id)
+        } properties: {
             Field(\.id, \.id)
             Field(\.text, \.value)
             One(\.single, \.single)
@@ -77,7 +83,9 @@ final class BranchObject: DTO, Identifiable {
         row.one("parent", \.parent)
     }
     static var mapping: Mapping<BranchObject> {
-        Mapping { Branch(id: $0.id, value: $0.value) } properties: {
+        Mapping {
+            Branch(id: $0.id, value: $0.value)
+        } properties: {
             Field(\.id, \.id)
             Field(\.value, \.value)
             Back(\.parent, \.parent)

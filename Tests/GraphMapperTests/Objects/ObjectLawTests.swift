@@ -22,6 +22,27 @@ import Testing
         try await checkLaws(of: [NodeObject.mapping], roots: Self.copies, count: 200)
     }
 
+    @Test func `a mapping that loses is found, also in objects that only links lead to`() async {
+        func broken(_ text: String) -> Mapping<NodeObject> {
+            Mapping {
+                Node(id: $0.id)
+            } properties: {
+                Field(\.id, \.id)
+                Field(\.value, \.value, using: Conversion(decode: { $0 }, encode: { $0 == "v1" ? text : $0 }))
+                One(\.single, \.single)
+                Many(\.many, \.many)
+            }
+        }
+        let roots = Gen.always(GraphShape(nodes: 2, single: [1, nil], many: [[], []])).map { [nodeObjects($0)[0]] }
+        let error = await #expect(throws: PropertyFailure.self) {
+            try await checkLaws(of: [broken("lost")], roots: roots, laws: [.roundTrip])
+        }
+        #expect(error.map { "\($0.underlying)".contains("node(0).single.value: \"v1\" became \"lost\"") } == true)
+        await #expect(throws: Never.self) {
+            try await checkLaws(of: [broken("v1")], roots: roots, laws: [.roundTrip])
+        }
+    }
+
     @Test func `back-references of trees`() async throws {
         try await checkLaws(of: [BranchObject.mapping], roots: Gen.forest().map(branchObjects), count: 100)
     }
@@ -30,13 +51,15 @@ import Testing
 /// The database belongs to the main thread.
 @MainActor @Suite struct `Laws of class DTOs over a database` {
     @Test func `any shape`() async throws {
-        try await checkLaws(of: [LiveNode.mapping], rows: Gen.anyShape().map { StoredGraph(liveNodes($0)) }, count: 100) {
+        try await checkLaws(of: [LiveNode.mapping], rows: Gen.anyShape().map { StoredGraph(liveNodes($0)) }, count: 100)
+        {
             ObjectBacking(LiveDatabase(store: LiveStore()), LiveNode.self)
         }
     }
 
     @Test(arguments: 1...6) func cycles(_ count: Int) async throws {
-        try await checkLaws(of: [LiveNode.mapping], rows: Gen.cycle(count).map { StoredGraph(liveNodes($0)) }, count: 4) {
+        try await checkLaws(of: [LiveNode.mapping], rows: Gen.cycle(count).map { StoredGraph(liveNodes($0)) }, count: 4)
+        {
             ObjectBacking(LiveDatabase(store: LiveStore()), LiveNode.self)
         }
     }

@@ -47,14 +47,18 @@ private class Spot: LiveObject, DTO, Identifiable {
         get { link("parent") }
         set { setLink("parent", newValue) }
     }
-    static let schema = Schema<Spot>("spot", Spot.init, isLive: { $0.store != nil }) { row in
+    static let schema = Schema<Spot>("spot", Spot.init) { row in
         row("id", \.id)
         row("place", \.place)
         row("tags", \.tags)
         row.one("parent", \.parent)
+    } isLive: {
+        $0.store != nil
     }
     static var mapping: Mapping<Spot> {
-        Mapping { SpotModel(id: $0.id) } properties: {
+        Mapping {
+            SpotModel(id: $0.id)
+        } properties: {
             Embedded(\.id, \.id)
             Embedded(\.place, \.place)
             Field(\.tags, \.tags, using: Conversion<JSONColumn<[String: Int]>, [String: Int]>.json.optional)
