@@ -1,3 +1,7 @@
+#if canImport(ObjectiveC)
+    import ObjectiveC
+#endif
+
 /// Links from a class to another, by reference.
 extension One where D: AnyObject, C: AnyObject {
     /// To one object.
@@ -95,6 +99,7 @@ extension Back where D: AnyObject, C: AnyObject {
             if let target = object[keyPath: to()], !targets.isDeleted(target) { visit(targets, target) }
         }
         step.follow(link, C.self, isList: false)
+        step.attach = { core in Step<D>.keepStubs(from(), C.self, core) }
         self.init(step)
     }
 }
@@ -103,7 +108,7 @@ extension Table where D: AnyObject {
     /// The object that stands for the target of a link by key.
     @usableFromInline func target(_ ref: Ref<D>) throws -> D? {
         if let model = model(ref.id) { return try target(model) }
-        return pool?.access.stub(ref.id)
+        return pool?.stub(of: ref.id)
     }
 }
 
@@ -116,6 +121,28 @@ extension Step where D: AnyObject {
     @usableFromInline static func name(of link: Int) -> String {
         let links = D.schema.properties.filter(\.isObjectLink)
         return links.indices.contains(link) ? links[link].name : "?"
+    }
+
+    /// Finds out whether a link holds its target. If it is weak or unowned, something else has to.
+    @usableFromInline static func keepStubs<C: ObjectDTO>(_ path: AnyKeyPath, _: C.Type, _ core: SessionCore)
+    where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        guard let path = path as? ReferenceWritableKeyPath<D, C?>,
+            let pool = try? core.table(D.self).pool, let targets = try? core.table(C.self).pool,
+            let id = try? D.ID.probe(1), let targetID = try? C.ID.probe(1)
+        else { return }
+        let object = pool.access.stub(id)
+        weak var target: C?
+        func link() {
+            let new = targets.access.stub(targetID)
+            object[keyPath: path] = new
+            target = new
+        }
+        #if canImport(ObjectiveC)
+            autoreleasepool { link() }
+        #else
+            link()
+        #endif
+        withExtendedLifetime(object) { if target == nil { targets.isKeeping = true } }
     }
 
     /// A link to one object.
@@ -136,6 +163,7 @@ extension Step where D: AnyObject {
             if let target = model(object), !targets.isDeleted(target) { visit(targets, target) }
         }
         step.follow(place(of: from), C.self, isList: false)
+        step.attach = { core in keepStubs(from, C.self, core) }
         return step
     }
 

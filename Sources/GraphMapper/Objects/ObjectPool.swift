@@ -8,6 +8,9 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline unowned let core: SessionCore
     /// The ids of the DTOs that the load began with, in their order.
     var roots: [D.ID]?
+    /// Whether a link to this class is weak or unowned, so that what stands for an object has to be kept here.
+    var isKeeping = false
+    private var kept: [IDKey<D.ID>: D] = [:]
 
     // By the address of the object, which is held.
     @exclusivity(unchecked) @usableFromInline var known: [IDKey<Int>: Int32] = [:]
@@ -65,6 +68,15 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
             links[index].tokens = []
             links[index].ends = []
         }
+    }
+
+    /// What stands for the object with this id in copies: an object that has an id and nothing else.
+    @usableFromInline func stub(of id: D.ID) -> D {
+        guard isKeeping else { return access.stub(id) }
+        if let known = kept[IDKey(id)] { return known }
+        let stub = access.stub(id)
+        kept[IDKey(id)] = stub
+        return stub
     }
 
     /// The targets of the link of an object that was read, as places in `links[link].tokens`.
@@ -142,7 +154,7 @@ extension ObjectPool where D: AnyObject {
 
     @inlinable func stub(_ token: Int32) -> D {
         if let known = stubs[Int(token)] { return known }
-        let stub = access.stub(ids[Int(token)])
+        let stub = stub(of: ids[Int(token)])
         stubs[Int(token)] = stub
         return stub
     }

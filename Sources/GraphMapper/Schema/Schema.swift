@@ -2,7 +2,7 @@
 public protocol DTO: SendableMetatype {
     /// The app's class that this DTO becomes; `Never` for one without.
     associatedtype Model = Never
-    /// What the schema makes: `Self`, except for non-final classes.
+    /// What the schema makes: `Self`. A class has to say so: `typealias Row = LiveUser`.
     associatedtype Row = Self
     /// The DTO's properties, and how it is made from them.
     static var schema: Schema<Row> { get }

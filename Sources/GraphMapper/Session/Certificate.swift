@@ -47,9 +47,9 @@ struct Certificate {
         places.append(place)
     }
 
-    /// The order of ways of one length. Parents are added in their order, so theirs is that of their numbers.
+    /// The order of ways of one length: that of their texts.
     private func isBefore(_ left: Int, _ right: Int) -> Bool {
-        if let first = places[left].parent, let second = places[right].parent, first == second { return left < right }
+        if places[left].parent == places[right].parent { return places[left].label < places[right].label }
         return path(left) < path(right)
     }
 

@@ -182,7 +182,8 @@ public final class GraphSession {
     public func record<D: Mappable>(_ type: D.Type, of model: D.Model) throws -> D
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
-        return try core.table(type).wholeRecord(of: model)
+        let table = try core.table(type)
+        return try table.pool == nil ? table.record(of: model) : table.wholeRecord(of: model)
     }
 
     func required(_ backing: (any GraphBacking)?) throws -> any GraphBacking {

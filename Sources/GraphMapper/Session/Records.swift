@@ -56,7 +56,7 @@ extension Table {
     @usableFromInline func target(_ model: D.Model) throws -> D {
         if let known = records[ObjectIdentifier(model)] { return known }
         guard let pool else { return try record(of: model) }
-        return pool.access.stub(mapping.idOf(model))
+        return pool.stub(of: mapping.idOf(model))
     }
 
     func modelsNested(in model: AnyObject) throws -> [(table: AnyTable, model: AnyObject)] {

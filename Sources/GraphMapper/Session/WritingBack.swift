@@ -214,7 +214,8 @@ extension Table {
 
     /// The DTO of a model, with nested values; the links of an object lead to objects that have an id and nothing else.
     @usableFromInline func record(of model: D.Model) throws -> D {
-        try pool == nil && mapping.hasNested ? wholeRecord(of: model) : built(model)
+        if !records.isEmpty, let known = records[ObjectIdentifier(model)] { return known }
+        return try pool == nil && mapping.hasNested ? wholeRecord(of: model) : built(model)
     }
 
     /// The DTO of a model whose nested DTOs are made. What the model does not have, or the session has not loaded, is as

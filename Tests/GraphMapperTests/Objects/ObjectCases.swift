@@ -18,6 +18,42 @@ private func certificate(_ roots: [NodeObject]) -> String {
     } catch { return "\(error)" }
 }
 
+/// A plain class that holds its owner weakly, in both ways.
+private final class LooseObject: DTO, Identifiable {
+    typealias Model = Loose
+    typealias Row = LooseObject
+    var id: Int
+    var child: LooseObject?
+    weak var weakOwner: LooseObject?
+    unowned var unownedOwner: LooseObject?
+    init(_ id: Int) { self.id = id }
+    convenience init() { self.init(0) }
+    static let schema = Schema<LooseObject>("loose", LooseObject.init) { row in
+        row("id", \.id)
+        row.one("child", \.child)
+        row.one("weak", \.weakOwner)
+        row.one("unowned", \.unownedOwner)
+    }
+    static var mapping: Mapping<LooseObject> {
+        Mapping {
+            Loose(id: $0.id)
+        } properties: {
+            Field(\.id, \.id)
+            One(\.child, \.child)
+            Back(\.weakOwner, \.first)
+            One(\.unownedOwner, \.second)
+        }
+    }
+}
+
+private final class Loose {
+    let id: Int
+    var child: Loose?
+    weak var first: Loose?
+    weak var second: Loose?
+    init(id: Int) { self.id = id }
+}
+
 /// Cases of the three scenarios and of other mappers, for class DTOs.
 @Suite struct `Class DTOs` {
     @Test func `two carts with a copy each of one item share one instance`() throws {
@@ -133,6 +169,29 @@ private func certificate(_ roots: [NodeObject]) -> String {
                 #expect(object.reads == ["id": 1, "value": 1, "many": 1])
             }
         }
+    }
+
+    @Test(arguments: [false, true]) func `links that are weak or unowned in the class are known as long`(
+        isUnowned: Bool
+    ) throws {
+        let session = GraphSession(LooseObject.mapping)
+        let root = LooseObject(1)
+        let child = LooseObject(2)
+        root.child = child
+        if isUnowned { child.unownedOwner = root } else { child.weakOwner = root }
+        let model = try session.map([root])[0]
+        let owned = try #require(model.child)
+        #expect(isUnowned ? owned.second === model : owned.first === model)
+        #expect(try session.changes().isEmpty)
+
+        if isUnowned { owned.first = model } else { owned.second = model }
+        let property = isUnowned ? "weak" : "unowned"
+        #expect(try session.changes().description == "update loose 2: \(property) NULL → 1")
+        try session.map([root])
+        #expect(try session.changes().description == "update loose 2: \(property) NULL → 1")
+        try session.rollback()
+        #expect(try session.changes().isEmpty)
+        #expect(isUnowned ? owned.second === model : owned.first === model)
     }
 
     @Test func `a cycle by reference is one instance each, and nothing outlives the session`() throws {
