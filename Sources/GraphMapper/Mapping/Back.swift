@@ -86,6 +86,7 @@ extension Step {
             return try stored?.id == owner(object, stored, core)?.id
         }
         step.isEmpty = { model($0) == nil }
+        step.freeze = { freeze($0, model, set) }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
             if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }

@@ -32,6 +32,7 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { model($0) == nil }
+        step.freeze = { freeze($0, model, set) }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
             if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
@@ -96,6 +97,7 @@ extension Step {
         step.isWhole = true
         step.restore = { dto, object, core in restore(get(dto).map(\.id), C.self, core) { set(object, $0) } }
         step.setAside = { object, _, _ in setAside(object, models, set) }
+        step.freeze = { freeze($0, models, set) }
         step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
         step.visit = { object, _, core in
             let targets = try core.table(C.self)
@@ -128,7 +130,7 @@ extension Step {
     @inlinable @inline(__always)
     static func nested<C: Mappable>(
         _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (D) -> [C], models: @escaping (D.Model) -> [C.Model],
-        set: @escaping (D.Model, [C.Model]) -> Void, answer: @escaping ([C]) -> Any, isList: Bool
+        set: @escaping (D.Model, [C.Model]) -> Void, answer: @escaping ([C]) throws -> Any, isList: Bool
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         var step = Step<D>()
         step.property = from
@@ -164,6 +166,7 @@ extension Step {
         step.isWhole = true
         step.restore = { dto, object, core in restore(get(dto).map(\.id), C.self, core) { set(object, $0) } }
         step.setAside = { object, _, _ in setAside(object, models, set) }
+        step.freeze = { freeze($0, models, set) }
         step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
         step.visit = { object, _, core in
             let targets = try core.table(C.self)
@@ -171,7 +174,7 @@ extension Step {
         }
         step.answer = { object, _, core in
             let targets = try core.table(C.self)
-            return answer(try models(object).map { try targets.record(of: $0) })
+            return try answer(models(object).map { try targets.record(of: $0) })
         }
         step.offerNested = { copies, core in
             let targets = try core.table(C.self)
@@ -252,6 +255,7 @@ extension Step {
         step.attach = { core in attach(C.self, foreignKey, get, set, core) }
         step.restoreHeld = { table, slots, core in restoreHeld(table, slots, foreignKey, key, get, set, core) }
         step.setAside = { object, _, _ in setAside(object, get, set) }
+        step.freeze = { freeze($0, get, set) }
         return step
     }
 }

@@ -72,11 +72,19 @@ where
         _ from: @autoclosure @escaping () -> KeyPath<D, C?>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, C.Model?>
     ) {
-        self.init(
-            .nested(
-                from(), to(), get: { $0[keyPath: from()].map { [$0] } ?? [] },
-                models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
-                answer: { $0.first as Any }, isList: false))
+        if C.ID.self == Occurrence.self {
+            self.init(
+                .open(
+                    from(), to(), get: { .value($0[keyPath: from()].map { [$0] } ?? []) },
+                    models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
+                    answer: { $0.value?.first as Any }, isList: false))
+        } else {
+            self.init(
+                .nested(
+                    from(), to(), get: { $0[keyPath: from()].map { [$0] } ?? [] },
+                    models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
+                    answer: { $0.first as Any }, isList: false))
+        }
     }
 
     /// Not followed by a load unless asked for.
@@ -149,10 +157,14 @@ where
         _ from: @autoclosure @escaping () -> KeyPath<D, [C]>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, [C.Model]>
     ) {
-        self.init(
-            .nested(
-                from(), to(), get: { $0[keyPath: from()] }, models: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }, answer: { $0 }, isList: true))
+        if C.ID.self == Occurrence.self {
+            self.init(from(), to(), .whole)
+        } else {
+            self.init(
+                .nested(
+                    from(), to(), get: { $0[keyPath: from()] }, models: { $0[keyPath: to()] },
+                    set: { $0[keyPath: to()] = $1 }, answer: { $0 }, isList: true))
+        }
     }
 
     /// Not followed by a load unless asked for.

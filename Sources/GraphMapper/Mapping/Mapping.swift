@@ -12,6 +12,8 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     @usableFromInline let readAll: (UnsafePointer<D>, D.Model) throws -> Void
     @usableFromInline let visits: [(D.Model, Int, SessionCore) throws -> Void]
     @usableFromInline let hasNested: Bool
+    /// Whether a DTO may leave a property open.
+    @usableFromInline let hasGaps: Bool
     /// For each property of the schema, the step that covers it.
     let entries: [Int?]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
@@ -59,6 +61,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         readAll = steps.compactMap(\.read).reduce(Self.readNothing, Self.both)
         visits = steps.compactMap(\.visit)
         hasNested = steps.contains { $0.offerNested != nil }
+        hasGaps = steps.contains { $0.gap != nil }
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         self.make = make
         var mistakes: [String] = []
@@ -85,6 +88,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
             guard let property = step.property, D.schema.property(at: property) == nil else { continue }
             mistakes.append("\(name): the mapping has an entry for \(property), which the schema does not read")
         }
+        mistakes += steps.compactMap(\.mistake).map { "\(name): \($0)" }
         if links.count > 64 {
             mistakes.append("\(name): it has \(links.count) links; a mapping has at most 64, so split the model")
         }

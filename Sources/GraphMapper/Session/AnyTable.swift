@@ -45,6 +45,7 @@ public class AnyTable {
     // Rows that a save finds under the ids of new objects.
     var hasInsertions: Bool { false }
     func lookUp(in source: any GraphSource) async throws -> Bool { false }
+    func wantFound() {}
     func endLookUp() {}
     // Rows that another writer has deleted.
     var hasVanishing: Bool { false }
@@ -59,5 +60,13 @@ public class AnyTable {
     func forgetPending() {}
     func rollBack() throws {}
     func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {}
-    func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? { nil }
+    // What the tables of one model tell each other.
+    func statement(_ slot: Int, _ path: AnyKeyPath) -> Statement? { nil }
+    /// The model's properties that the mapping reads, links aside.
+    var fieldPaths: [AnyKeyPath] { [] }
+    var hasBaselines: Bool { false }
+    func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) {}
+    func noteSaid(_ slot: Int, _ path: AnyKeyPath) {}
+    func nameOf(_ dto: Any) -> String? { nil }
+    func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? { nil }
 }

@@ -6,6 +6,7 @@ extension Table {
             throw GraphError(
                 .conflict, "the source answered with copies of one object that differ", type: D.schema.name)
         }
+        try fillFromEarlier()
         try mapping.passes.check(self)
         slots = ContiguousArray(repeating: -1, count: ids.count)
         unmade = Array(0..<Int32(truncatingIfNeeded: ids.count))
@@ -19,19 +20,19 @@ extension Table {
         for index in arrived {
             try withPointer(to: Int(index), of: incoming) { dto in
                 for (step, check) in checks {
-                    do { try check(dto) } catch { throw located(error, step, dto.pointee) }
+                    do { try check(dto) } catch { throw located(error, step, ids[Int(index)]) }
                 }
             }
         }
     }
 
-    @usableFromInline func located(_ error: any Error, _ step: Step<D>, _ dto: D) -> any Error {
+    @usableFromInline func located(_ error: any Error, _ step: Step<D>, _ id: D.ID) -> any Error {
         guard var error = error as? GraphError, error.path == nil else { return error }
         let name = D.schema.properties.first { $0.path == step.property }?.name
         error.type = D.schema.name
-        error.id = "\(dto.id)"
+        error.id = "\(id)"
         error.property = name
-        error.path = "\(D.schema.name)(\(dto.id)).\(name ?? "?")"
+        error.path = "\(D.schema.name)(\(id)).\(name ?? "?")"
         return error
     }
 
@@ -92,15 +93,18 @@ extension Table {
 
     @inlinable func readEach() throws {
         grow(to: identity.models.count)
+        let isShared = core.isShared(self)
         for index in arrived {
             let slot = Int(slots[Int(index)])
             guard let model = model(at: slot) else { continue }
             let isOld = snapshots[slot] != nil
             try withPointer(to: Int(index), of: incoming) { dto in
-                guard isOld else { return try mapping.readAll(dto, model) }
+                guard isOld || isShared && isKnownElsewhere(slot) else { return try mapping.readAll(dto, model) }
                 for step in mapping.steps {
                     guard let read = step.read else { continue }
-                    if isUnedited(step.isClean, slot, model) || takesTheirs(step, slot, model, dto) {
+                    if !isOld {
+                        if !isHeld(step, slot, model) { try read(dto, model) }
+                    } else if isUnedited(step.isClean, slot, model) || takesTheirs(step, slot, model, dto) {
                         try read(dto, model)
                     }
                 }
@@ -117,7 +121,7 @@ extension Table {
                 try step.linkKnown?(self, count, core)
             }
             guard let link = step.link, count > 0 else { continue }
-            let putBack = step.isOnDemand ? setAside(step) : []
+            let putBack = (step.isOnDemand ? setAside(step) : []) + holdLinks(step)
             try link(self, index, core)
             for put in putBack { put() }
             masks[count, default: 0] |= step.bit

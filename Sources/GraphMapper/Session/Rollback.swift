@@ -22,7 +22,11 @@ extension Table {
             guard let model = model(at: slot), let old = snapshots[slot] else { continue }
             for step in mapping.steps {
                 if let read = step.read {
-                    if !isUnedited(step.isClean, slot, model) { try withUnsafePointer(to: old) { try read($0, model) } }
+                    guard !isUnedited(step.isClean, slot, model) else { continue }
+                    try withUnsafePointer(to: old) { try read($0, model) }
+                    if let path = step.property, let undo = step.gap?.undo, let baseline = baselines[path]?[slot] {
+                        try undo(baseline, model)
+                    }
                 } else if let restore = step.restore {
                     if filled[slot] & step.bit == 0 {
                         if step.isEmpty?(model) == false { step.drop?(model, core, true) }

@@ -48,6 +48,11 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     var inserting: [D.ID] = []
     var rows: [IDKey<D.ID>: D] = [:]
 
+    /// By property and slot, what the model had when a DTO came that leaves the property open.
+    var baselines: [AnyKeyPath: [Int: Any]] = [:]
+    /// Why a copy could not be merged.
+    var filling: (any Error)?
+
     init(_ mapping: Mapping<D>, _ identity: IdentityMap<D.ID>, _ core: SessionCore) {
         self.mapping = mapping
         self.identity = identity
@@ -133,6 +138,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func linkModels() throws { try linkEach() }
     override func finishLoad() {
         noteVanished()
+        noteGaps()
+        noteElsewhere()
         mapping.passes.finish(self)
     }
 
@@ -142,6 +149,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func attach() { for step in mapping.steps { step.attach?(core) } }
     override var hasInsertions: Bool { !inserting.isEmpty }
     override func lookUp(in source: any GraphSource) async throws -> Bool { try await findRows(in: source) }
+    override func wantFound() { wantFoundRows() }
     override func endLookUp() { rows = [:] }
     override var hasVanishing: Bool { !vanishing.isEmpty }
     /// Vanished objects that are hidden count as deleted.
@@ -164,6 +172,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func forgetSnapshot(_ slot: Int) {
         if slot < snapshots.count { snapshots[slot] = nil }
         vanished.remove(slot)
+        forgetBaselines(slot)
     }
     override func walk() throws -> Bool {
         if walked == 0 { for model in added { try slot(of: model) } }
@@ -175,6 +184,13 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func forgetDropped() { identity.dropped = [:] }
     override func evict(_ model: AnyObject) { evictModel(model) }
 
+    override func statement(_ slot: Int, _ path: AnyKeyPath) -> Statement? { says(slot, path) }
+    override var fieldPaths: [AnyKeyPath] { mapping.steps.compactMap { $0.read == nil ? nil : $0.modelPath } }
+    override var hasBaselines: Bool { !baselines.isEmpty }
+    override func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) { noteUnsaidField(slot, path) }
+    override func noteSaid(_ slot: Int, _ path: AnyKeyPath) { noteSaidField(slot, path) }
+
     override func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) { forEachNested(dto, visit) }
-    override func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? { description(dto) }
+    override func nameOf(_ dto: Any) -> String? { placeName(dto) }
+    override func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? { description(dto) }
 }
