@@ -121,10 +121,10 @@ public final class GraphStore: Sendable {
         let connection = try await readers.take()
         do {
             let result = try await transaction("BEGIN", ReadTransaction(connection), body)
-            await readers.give(connection)
+            readers.give(connection)
             return result
         } catch {
-            await readers.give(connection)
+            readers.give(connection)
             throw error
         }
     }
@@ -140,17 +140,17 @@ public final class GraphStore: Sendable {
         }
         await writing.enter()
         if Task.isCancelled {
-            await writing.leave()
+            writing.leave()
             throw CancellationError()
         }
         let held = Held(self, outer: Self.held)
         defer { held.end() }
         do {
             let result = try await Self.$held.withValue(held) { try await body() }
-            await writing.leave()
+            writing.leave()
             return result
         } catch {
-            await writing.leave()
+            writing.leave()
             throw error
         }
     }
@@ -168,42 +168,6 @@ public final class GraphStore: Sendable {
             if transaction.connection.isInTransaction { try transaction.connection.execute("ROLLBACK") }
             throw error
         }
-    }
-}
-
-/// Read connections, made as needed and kept.
-actor ReaderPool {
-    /// Kept so that it closes last: only a connection that may write folds the log into the file and removes it.
-    private let writer: Connection
-    private let limit: Int
-    private let connect: @Sendable () throws -> Connection
-    private var idle: [Connection] = []
-    private var open = 0
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    init(beside writer: Connection, limit: Int, connect: @escaping @Sendable () throws -> Connection) {
-        self.writer = writer
-        self.limit = max(1, limit)
-        self.connect = connect
-    }
-
-    deinit { idle.removeAll() }
-
-    func take() async throws -> Connection {
-        while true {
-            if let connection = idle.popLast() { return connection }
-            if open < limit {
-                let connection = try connect()
-                open += 1
-                return connection
-            }
-            await withCheckedContinuation { waiting.append($0) }
-        }
-    }
-
-    func give(_ connection: Connection) {
-        idle.append(connection)
-        if !waiting.isEmpty { waiting.removeFirst().resume() }
     }
 }
 

@@ -1,12 +1,10 @@
-import Synchronization
-
 /// Says that a task is inside a transaction of a store, so that a nested one is an error and not a deadlock.
 ///
 /// Tasks inherit it when they are started, and may outlive the transaction: then it has ended, and holds nothing.
 final class Held: Sendable {
     private let store: ObjectIdentifier
     private let outer: Held?
-    private let isOpen = Mutex(true)
+    private let isOpen = Locked(true)
 
     init(_ store: GraphStore, outer: Held?) {
         self.store = ObjectIdentifier(store)

@@ -16,7 +16,7 @@ where
     ) {
         self.init(
             .back(
-                from(), to(), get: { $0[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { try Step<D>.required($0, from()) }))
     }
 
@@ -28,7 +28,7 @@ where
     ) {
         self.init(
             .back(
-                from(), to(), get: { $0[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
     }
 
@@ -37,7 +37,7 @@ where
     public init(_ from: KeyPath<D, Ref<C>>, _ to: KeyPath<D.Model, C.Model>) {
         self.init(
             .back(
-                from, to, get: { $0[keyPath: from] }, model: { $0[keyPath: to] }, set: { _, _ in },
+                from, to, get: { $0.pointee[keyPath: from] }, model: { $0[keyPath: to] }, set: { _, _ in },
                 answer: { try Step<D>.required($0, from) }, isFixed: true))
     }
 }
@@ -46,7 +46,8 @@ extension Step {
     /// - Parameter isFixed: whether the model keeps the owner that it was made with, which then is never an edit.
     @inlinable @inline(__always)
     static func back<C: Mappable>(
-        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (D) -> Ref<C>?, model: @escaping (D.Model) -> C.Model?,
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Ref<C>?,
+        model: @escaping (D.Model) -> C.Model?,
         set: @escaping (D.Model, C.Model?) -> Void, answer: @escaping (Ref<C>?) throws -> Any, isFixed: Bool = false
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         func owner(_ object: D.Model, _ stored: Ref<C>?, _ core: SessionCore) throws -> Ref<C>? {
@@ -73,16 +74,18 @@ extension Step {
         step.property = from
         step.modelPath = to
         step.targets = [C.self]
-        step.isSame = { get($0.pointee) == get($1.pointee) }
+        step.isSame = { get($0) == get($1) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
             for place in range {
-                guard let ref = table.incoming[Int(table.arrived[place])].flatMap(get) else { continue }
+                guard let ref = table.withPointer(to: Int(table.arrived[place]), of: table.incoming, get) else {
+                    continue
+                }
                 if targets.model(ref.id) == nil { _ = targets.want(ref.id) }
             }
         }
         step.isClean = { snapshot, object, core in
-            let stored = get(snapshot.pointee)
+            let stored = get(snapshot)
             return try stored?.id == owner(object, stored, core)?.id
         }
         step.isEmpty = { model($0) == nil }
@@ -99,9 +102,9 @@ extension Step {
             }
             for index in table.arrived.prefix(table.followed[index]) {
                 let slot = Int(table.slots[Int(index)])
-                guard let object = table.model(at: slot), let dto = table.incoming[Int(index)] else { continue }
+                guard let object = table.model(at: slot) else { continue }
                 if table.snapshots[slot] != nil, !isUntouched(slot, object) { continue }
-                guard let ref = get(dto) else {
+                guard let ref = table.withPointer(to: Int(index), of: table.incoming, get) else {
                     set(object, nil)
                     holding.name(slot, owner: -1)
                     continue
@@ -117,20 +120,24 @@ extension Step {
             guard let table = try? core.table(D.self), let owners = try? core.table(C.self),
                 let slot = table.knownSlot(of: object)
             else { return false }
-            let owner = get(dto).flatMap { owners.identity.slot($0.id) }
+            let ref = value(of: dto, get)
+            let owner = ref.flatMap { owners.identity.slot($0.id) }
             let target = owner.flatMap { owners.model(at: $0) }
             set(object, target)
             table.holding(from).name(slot, owner: target == nil ? -1 : owner ?? -1)
-            return get(dto) == nil || target != nil
+            return ref == nil || target != nil
         }
-        step.settle = { dto, object, core in settle(object, get(dto), from, model, set, core) }
-        step.answer = { object, snapshot, core in try answer(owner(object, snapshot.flatMap(get), core)) }
+        step.settle = { dto, object, core in settle(object, value(of: dto, get), from, model, set, core) }
+        step.answer = { object, snapshot, core in
+            try answer(owner(object, snapshot.flatMap { value(of: $0, get) }, core))
+        }
         step.linkKnown = { table, start, core in
             let targets = try core.table(C.self)
             let holding = table.holding(from)
             for index in table.arrived[start...] {
                 let slot = Int(table.slots[Int(index)])
-                guard let ref = table.incoming[Int(index)].flatMap(get), let owner = targets.identity.slot(ref.id),
+                guard let ref = table.withPointer(to: Int(index), of: table.incoming, get),
+                    let owner = targets.identity.slot(ref.id),
                     let target = targets.model(at: owner), let object = table.model(at: slot), model(object) == nil
                 else { continue }
                 set(object, target)

@@ -117,7 +117,9 @@ extension Passes where D: KeylessDTO {
                 for id in table.made { if let model = table.model(id) { places.put(model, at: id) } }
                 return isProgress
             },
-            offerAll: { table, dtos in for dto in dtos { table.offer(dto, as: places.nextRoot()) } },
+            offerAll: { table, dtos in
+                for dto in dtos { withUnsafePointer(to: dto) { _ = table.offer($0, as: places.nextRoot()) } }
+            },
             models: { table, _ in try places.takeRoots().map { try table.required($0) } })
     }
 }

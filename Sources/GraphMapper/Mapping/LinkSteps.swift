@@ -10,47 +10,18 @@ extension Step {
     /// A link by one `Ref`.
     @inlinable @inline(__always)
     static func reference<C: Mappable>(
-        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (D) -> Ref<C>?,
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Ref<C>?,
         model: @escaping (D.Model) -> C.Model?, set: @escaping (D.Model, C.Model?) -> Void,
         answer: @escaping (Ref<C>?) throws -> Any
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        var step = Step<D>()
-        step.property = from
-        step.modelPath = to
-        step.targets = [C.self]
-        step.isSame = { get($0.pointee) == get($1.pointee) }
+        var step: Step<D> = .toOne(
+            C.self, from, to, id: { get($0)?.id }, model: model, set: set)
+        step.isSame = { get($0) == get($1) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
-            table.withEdges(index, range) { dto, edges in
-                if let ref = get(dto) { edges.append(targets.want(ref.id)) }
+            table.withEdges(index, range, of: get) { ref, edges in
+                if let ref { edges.append(targets.want(ref.id)) }
             }
-        }
-        let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
-            let targets = try core.table(C.self)
-            guard let target = model(object), !targets.isDeleted(target) else { return get(snapshot.pointee) == nil }
-            return get(snapshot.pointee)?.id == targets.mapping.idOf(target)
-        }
-        step.isClean = isClean
-        step.isEmpty = { model($0) == nil }
-        step.freeze = { freeze($0, model, set) }
-        step.drop = { object, core, all in
-            guard let target = model(object) else { return }
-            if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
-        }
-        step.link = { table, index, core in
-            let targets = try core.table(C.self)
-            let edges = table.edges[index]
-            try table.forEachToLink(
-                index, isClean, count: { get($0) == nil ? 0 : 1 },
-                body: { dto, object, start in
-                    set(object, get(dto) == nil ? nil : try targets.linked(edges[start]))
-                })
-        }
-        step.restore = { dto, object, core in
-            restore([get(dto)].compactMap { $0?.id }, C.self, core) { set(object, $0.first) }
-        }
-        step.visit = { object, _, core in
-            if let target = model(object) { try core.table(C.self).slot(of: target) }
         }
         step.answer = { object, _, core in
             let targets = try core.table(C.self)
@@ -63,45 +34,22 @@ extension Step {
     /// A link by an ordered list of `Ref`s.
     @inlinable @inline(__always)
     static func list<C: Mappable>(
-        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (D) -> [Ref<C>],
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> [Ref<C>],
         models: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        var step = Step<D>()
-        step.property = from
-        step.modelPath = to
-        step.targets = [C.self]
-        step.isSame = { get($0.pointee) == get($1.pointee) }
+        var step: Step<D> = .toMany(
+            C.self, from, to, count: { get($0).count }, models: models, set: set,
+            haveIDs: { dto, isID in
+                let refs = get(dto)
+                for index in refs.indices where !isID(index, refs[index].id) { return false }
+                return true
+            })
+        step.isSame = { get($0) == get($1) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
-            table.withEdges(index, range) { dto, edges in
-                for ref in get(dto) { edges.append(targets.want(ref.id)) }
+            table.withEdges(index, range, of: get) { refs, edges in
+                for ref in refs { edges.append(targets.want(ref.id)) }
             }
-        }
-        let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
-            let targets = try core.table(C.self)
-            let old = get(snapshot.pointee)
-            let new = models(object)
-            guard old.count == new.count else { return false }
-            for index in old.indices
-            where old[index].id != targets.mapping.idOf(new[index]) || targets.isDeleted(new[index]) { return false }
-            return true
-        }
-        step.isClean = isClean
-        step.isEmpty = { models($0).isEmpty }
-        step.drop = { object, core, all in
-            let old = models(object)
-            guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
-            let new = all ? [] : old.filter { !targets.isDeleted($0) }
-            if new.count < old.count { set(object, new) }
-        }
-        step.isWhole = true
-        step.restore = { dto, object, core in restore(get(dto).map(\.id), C.self, core) { set(object, $0) } }
-        step.setAside = { object, _, _ in setAside(object, models, set) }
-        step.freeze = { freeze($0, models, set) }
-        step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
-        step.visit = { object, _, core in
-            let targets = try core.table(C.self)
-            for target in models(object) { try targets.slot(of: target) }
         }
         step.answer = { object, _, core in
             let targets = try core.table(C.self)
@@ -110,87 +58,194 @@ extension Step {
         return step
     }
 
+    /// A link to one nested DTO.
     @inlinable @inline(__always)
-    static func setLists<C: Mappable>(
-        _ table: Table<D>, _ index: Int, _ isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool,
-        _ count: (D) -> Int,
-        _ core: SessionCore, _: C.Type, _ set: (D.Model, [C.Model]) -> Void
-    ) throws where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        let targets = try core.table(C.self)
-        let edges = table.edges[index]
-        try table.forEachToLink(index, isClean, count: count) { dto, object, start in
-            var list: [C.Model] = []
-            list.reserveCapacity(count(dto))
-            for edge in edges[start..<start + count(dto)] { list.append(try targets.linked(edge)) }
-            set(object, list)
+    static func nestedOne<C: Mappable>(
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> C?,
+        model: @escaping (D.Model) -> C.Model?, set: @escaping (D.Model, C.Model?) -> Void
+    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        var step: Step<D> = .toOne(
+            C.self, from, to, id: { get($0)?.id }, model: model, set: set)
+        step.isWhole = true
+        step.isSame = { get($0)?.id == get($1)?.id }
+        step.gather = { table, range, index, core in
+            let targets = try core.table(C.self)
+            table.withEdges(index, range, of: get) { child, edges in
+                if let child { edges.append(targets.offer(child)) }
+            }
         }
+        step.answer = { object, _, core in
+            let targets = try core.table(C.self)
+            guard let target = model(object), !targets.isDeleted(target) else { return C?.none as Any }
+            return try C?.some(targets.record(of: target)) as Any
+        }
+        step.offerNested = { copies, core in
+            let targets = try core.table(C.self)
+            for copy in copies { if let child = value(of: copy, get) { targets.offer(child) } }
+        }
+        step.nested = { dto, visit in
+            if let child = value(of: dto, get) { visit(C.self, child, D.schema.property(at: from)?.name ?? "?") }
+        }
+        return step
     }
 
-    /// A link to nested DTOs.
+    /// A link to many nested DTOs.
     @inlinable @inline(__always)
-    static func nested<C: Mappable>(
-        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (D) -> [C], models: @escaping (D.Model) -> [C.Model],
-        set: @escaping (D.Model, [C.Model]) -> Void, answer: @escaping ([C]) throws -> Any, isList: Bool
+    static func nestedMany<C: Mappable>(
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> [C],
+        models: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void
+    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        var step: Step<D> = .toMany(
+            C.self, from, to, count: { get($0).count }, models: models, set: set,
+            haveIDs: { dto, isID in
+                get(dto).withUnsafeBufferPointer { children in
+                    guard let first = children.baseAddress else { return true }
+                    for index in children.indices where !isID(index, (first + index).pointee.id) { return false }
+                    return true
+                }
+            })
+        step.isSame = { left, right in
+            let left = get(left)
+            let right = get(right)
+            return left.count == right.count && left.indices.allSatisfy { left[$0].id == right[$0].id }
+        }
+        step.gather = { table, range, index, core in
+            let targets = try core.table(C.self)
+            table.withEdges(index, range, of: get) { children, edges in
+                // By address: most children are copies of what is here, and a value would be retained to be compared.
+                children.withUnsafeBufferPointer { children in
+                    guard let first = children.baseAddress else { return }
+                    for index in children.indices { edges.append(targets.offer(first + index)) }
+                }
+            }
+        }
+        step.answer = { object, _, core in
+            let targets = try core.table(C.self)
+            return try models(object).filter { !targets.isDeleted($0) }.map { try targets.record(of: $0) }
+        }
+        step.offerNested = { copies, core in
+            let targets = try core.table(C.self)
+            for copy in copies { for child in value(of: copy, get) { targets.offer(child) } }
+        }
+        step.nested = { dto, visit in
+            let name = D.schema.property(at: from)?.name ?? "?"
+            for (index, child) in value(of: dto, get).enumerated() { visit(C.self, child, "\(name)[\(index)]") }
+        }
+        return step
+    }
+
+    /// What links to one model share; `id` is the target's.
+    @inlinable @inline(__always)
+    static func toOne<C: Mappable>(
+        _: C.Type, _ from: AnyKeyPath, _ to: AnyKeyPath, id: @escaping (UnsafePointer<D>) -> C.ID?,
+        model: @escaping (D.Model) -> C.Model?, set: @escaping (D.Model, C.Model?) -> Void
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         var step = Step<D>()
         step.property = from
         step.modelPath = to
         step.targets = [C.self]
-        step.isSame = { left, right in
-            let left = get(left.pointee)
-            let right = get(right.pointee)
-            return left.count == right.count && left.indices.allSatisfy { left[$0].id == right[$0].id }
-        }
-        step.gather = { table, range, index, core in
-            let targets = try core.table(C.self)
-            table.withEdges(index, range) { dto, edges in
-                for child in get(dto) { edges.append(targets.offer(child)) }
-            }
-        }
         let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
             let targets = try core.table(C.self)
-            let old = get(snapshot.pointee)
+            guard let target = model(object), !targets.isDeleted(target) else { return id(snapshot) == nil }
+            return id(snapshot) == targets.mapping.idOf(target)
+        }
+        step.isClean = isClean
+        step.isEmpty = { model($0) == nil }
+        step.freeze = { freeze($0, model, set) }
+        step.drop = { object, core, all in
+            guard let target = model(object) else { return }
+            if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
+        }
+        step.link = { table, index, core in
+            let targets = try core.table(C.self)
+            let edges = table.edges[index]
+            try table.forEachToLink(
+                index, isClean, count: { id($0) == nil ? 0 : 1 },
+                body: { object, edge in set(object, try edge.first.map { try targets.linked(edges[$0]) }) })
+        }
+        step.restore = { dto, object, core in
+            restore([value(of: dto, id)].compactMap { $0 }, C.self, core) { set(object, $0.first) }
+        }
+        step.visit = { object, _, core in
+            if let target = model(object) { try core.table(C.self).slot(of: target) }
+        }
+        return step
+    }
+
+    /// What links to many models share.
+    ///
+    /// - Parameter haveIDs: whether the closure is true for the place and the id of every target.
+    @inlinable @inline(__always)
+    static func toMany<C: Mappable>(
+        _: C.Type, _ from: AnyKeyPath, _ to: AnyKeyPath, count: @escaping (UnsafePointer<D>) -> Int,
+        models: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void,
+        haveIDs: @escaping (UnsafePointer<D>, (Int, C.ID) -> Bool) -> Bool
+    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        var step = Step<D>()
+        step.property = from
+        step.modelPath = to
+        step.targets = [C.self]
+        step.isWhole = true
+        let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
+            let targets = try core.table(C.self)
             let new = models(object)
-            guard old.count == new.count else { return false }
-            for index in old.indices where old[index].id != targets.mapping.idOf(new[index]) { return false }
-            return true
+            return count(snapshot) == new.count
+                && haveIDs(snapshot) { index, id in
+                    id == targets.mapping.idOf(new[index]) && !targets.isDeleted(new[index])
+                }
         }
         step.isClean = isClean
         step.isEmpty = { models($0).isEmpty }
-        step.drop = { object, core, all in
-            let old = models(object)
-            guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
-            let new = all ? [] : old.filter { !targets.isDeleted($0) }
-            if new.count < old.count { set(object, new) }
+        step.drop = { object, core, all in dropTargets(object, C.self, core, all, models, set) }
+        step.link = { table, index, core in
+            let targets = try core.table(C.self)
+            let edges = table.edges[index]
+            try table.forEachToLink(index, isClean, count: count) { object, range in
+                var list: [C.Model] = []
+                list.reserveCapacity(range.count)
+                for edge in edges[range] { list.append(try targets.linked(edge)) }
+                set(object, list)
+            }
         }
-        step.isWhole = true
-        step.restore = { dto, object, core in restore(get(dto).map(\.id), C.self, core) { set(object, $0) } }
+        step.restore = { dto, object, core in
+            var ids: [C.ID] = []
+            _ = value(of: dto) { dto in
+                haveIDs(dto) { _, id in
+                    ids.append(id)
+                    return true
+                }
+            }
+            return restore(ids, C.self, core) { set(object, $0) }
+        }
         step.setAside = { object, _, _ in setAside(object, models, set) }
         step.freeze = { freeze($0, models, set) }
-        step.link = { table, index, core in try setLists(table, index, isClean, { get($0).count }, core, C.self, set) }
         step.visit = { object, _, core in
             let targets = try core.table(C.self)
             for target in models(object) { try targets.slot(of: target) }
         }
-        step.answer = { object, _, core in
-            let targets = try core.table(C.self)
-            return try answer(models(object).map { try targets.record(of: $0) })
-        }
-        step.offerNested = { copies, core in
-            let targets = try core.table(C.self)
-            for copy in copies { for child in get(copy) { targets.offer(child) } }
-        }
-        step.nested = { dto, visit in
-            let name = D.schema.property(at: from)?.name ?? "?"
-            for (index, child) in get(dto).enumerated() { visit(C.self, child, isList ? "\(name)[\(index)]" : name) }
-        }
         return step
+    }
+
+    /// Takes from a link to many all targets, or those that are deleted.
+    @inlinable static func dropTargets<C: Mappable>(
+        _ object: D.Model, _: C.Type, _ core: SessionCore, _ all: Bool, _ models: (D.Model) -> [C.Model],
+        _ set: (D.Model, [C.Model]) -> Void
+    ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        let old = models(object)
+        guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
+        let new = all ? [] : old.filter { !targets.isDeleted($0) }
+        if new.count < old.count { set(object, new) }
+    }
+
+    /// What a loop's closure answers for one DTO off the loops.
+    @inlinable @inline(__always) static func value<T>(of dto: D, _ get: (UnsafePointer<D>) -> T) -> T {
+        withUnsafePointer(to: dto) { get($0) }
     }
 
     /// A link that the other side's foreign key holds.
     @inlinable @inline(__always)
     static func byKey<C: Mappable>(
-        _ foreignKey: AnyKeyPath, _ to: AnyKeyPath, key: @escaping (C) -> D.ID?,
+        _ foreignKey: AnyKeyPath, _ to: AnyKeyPath, key: @escaping (UnsafePointer<C>) -> D.ID?,
         get: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         var step = Step<D>()
@@ -209,7 +264,7 @@ extension Step {
             var first = ContiguousArray<Int32>(repeating: -1, count: table.ids.count)
             var next = ContiguousArray<Int32>(repeating: -1, count: targets.ids.count)
             for index in targets.arrived.reversed() {
-                let owner = targets.withPointer(to: Int(index), of: targets.incoming) { key($0.pointee) }
+                let owner = targets.withPointer(to: Int(index), of: targets.incoming) { key($0) }
                 guard let place = owner.flatMap({ table.indices[IDKey($0)] }) else { continue }
                 next[Int(index)] = first[Int(place)]
                 first[Int(place)] = index
@@ -229,12 +284,7 @@ extension Step {
                 holding.fill(slot, models)
             }
         }
-        step.drop = { object, core, all in
-            let old = get(object)
-            guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
-            let new = all ? [] : old.filter { !targets.isDeleted($0) }
-            if new.count < old.count { set(object, new) }
-        }
+        step.drop = { object, core, all in dropTargets(object, C.self, core, all, get, set) }
         step.visit = { object, slot, core in
             let targets = try core.table(C.self)
             let holding = targets.holding(foreignKey)

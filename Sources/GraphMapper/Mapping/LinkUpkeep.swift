@@ -53,7 +53,7 @@ extension Step {
 
     /// Makes links as the snapshots of their targets say.
     @usableFromInline static func restoreHeld<C: Mappable>(
-        _ table: Table<D>, _ slots: [Int], _ foreignKey: AnyKeyPath, _ key: (C) -> D.ID?,
+        _ table: Table<D>, _ slots: [Int], _ foreignKey: AnyKeyPath, _ key: (UnsafePointer<C>) -> D.ID?,
         _ get: (D.Model) -> [C.Model], _ set: (D.Model, [C.Model]) -> Void, _ core: SessionCore
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let targets = try? core.table(C.self) else { return }
@@ -66,7 +66,9 @@ extension Step {
         }
         guard !changed.isEmpty else { return }
         for slot in targets.snapshots.indices {
-            guard let owner = targets.snapshots[slot].flatMap(key), let child = targets.model(at: slot) else {
+            guard let owner = targets.snapshots[slot].flatMap({ Step<C>.value(of: $0, key) }),
+                let child = targets.model(at: slot)
+            else {
                 continue
             }
             byOwner[IDKey(owner), default: []].append(child)

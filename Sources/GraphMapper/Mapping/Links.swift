@@ -15,7 +15,7 @@ where
     ) {
         self.init(
             .reference(
-                from(), to(), get: { $0[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
     }
 
@@ -27,7 +27,7 @@ where
     ) {
         self.init(
             .reference(
-                from(), to(), get: { $0[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { try Step<D>.required($0, from()) }))
     }
 
@@ -37,7 +37,7 @@ where
         let settable = to as? ReferenceWritableKeyPath<D.Model, C.Model>
         self.init(
             .reference(
-                from, to, get: { $0[keyPath: from] }, model: { $0[keyPath: to] },
+                from, to, get: { $0.pointee[keyPath: from] }, model: { $0[keyPath: to] },
                 set: { model, target in if let settable, let target { model[keyPath: settable] = target } },
                 answer: { try Step<D>.required($0, from) }))
     }
@@ -50,7 +50,7 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: C) in child[keyPath: foreignKey()].id },
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey()).id },
                 get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first }))
     }
 
@@ -62,7 +62,7 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: C) in child[keyPath: foreignKey()]?.id },
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey())?.id },
                 get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first }))
     }
 
@@ -75,15 +75,14 @@ where
         if C.ID.self == Occurrence.self {
             self.init(
                 .open(
-                    from(), to(), get: { .value($0[keyPath: from()].map { [$0] } ?? []) },
+                    from(), to(), get: { .value($0.value(at: from()).map { [$0] } ?? []) },
                     models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
                     answer: { $0.value?.first as Any }, isList: false))
         } else {
             self.init(
-                .nested(
-                    from(), to(), get: { $0[keyPath: from()].map { [$0] } ?? [] },
-                    models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
-                    answer: { $0.first as Any }, isList: false))
+                .nestedOne(
+                    from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
+                    set: { $0[keyPath: to()] = $1 }))
         }
     }
 
@@ -112,7 +111,7 @@ where
     ) {
         self.init(
             .list(
-                from(), to(), get: { $0[keyPath: from()] }, models: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, models: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }))
     }
 
@@ -124,7 +123,8 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: C) in child[keyPath: foreignKey()].id }, get: { $0[keyPath: to()] },
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey()).id },
+                get: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }))
     }
 
@@ -136,7 +136,8 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: C) in child[keyPath: foreignKey()]?.id }, get: { $0[keyPath: to()] },
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey())?.id },
+                get: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }))
     }
 
@@ -147,7 +148,8 @@ where
     where C.Model: Hashable {
         self.init(
             .byKey(
-                foreignKey, to, key: { (child: C) in child[keyPath: foreignKey].id }, get: { Array($0[keyPath: to]) },
+                foreignKey, to, key: { (child: UnsafePointer<C>) in child.pointee[keyPath: foreignKey].id },
+                get: { Array($0[keyPath: to]) },
                 set: { $0[keyPath: to] = Set($1) }))
     }
 
@@ -161,9 +163,9 @@ where
             self.init(from(), to(), .whole)
         } else {
             self.init(
-                .nested(
-                    from(), to(), get: { $0[keyPath: from()] }, models: { $0[keyPath: to()] },
-                    set: { $0[keyPath: to()] = $1 }, answer: { $0 }, isList: true))
+                .nestedMany(
+                    from(), to(), get: { $0.value(at: from()) }, models: { $0[keyPath: to()] },
+                    set: { $0[keyPath: to()] = $1 }))
         }
     }
 

@@ -15,7 +15,7 @@ extension One {
     ) {
         self.init(
             .open(
-                from(), to(), get: { .value([$0[keyPath: from()]]) },
+                from(), to(), get: { .value([$0.value(at: from())]) },
                 models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
                 answer: { try Step<D>.requiredDTO($0.value?.first, from()) }, isList: false))
     }
@@ -28,7 +28,7 @@ extension One {
     ) {
         self.init(
             .open(
-                from(), to(), get: { $0[keyPath: from()].map { [$0] } },
+                from(), to(), get: { $0.value(at: from()).map { [$0] } },
                 models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
                 answer: { dtos in dtos.isUnset ? Tristate<C>.unset : Tristate(dtos.value?.first) }, isList: false))
     }
@@ -47,7 +47,7 @@ extension Many {
     ) {
         self.init(
             .open(
-                from(), to(), get: { .value($0[keyPath: from()]) }, models: { $0[keyPath: to()] },
+                from(), to(), get: { .value($0.value(at: from())) }, models: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { $0.value ?? [] }, isList: true,
                 isPartial: scope == .partial))
     }
@@ -60,7 +60,7 @@ extension Many {
     ) {
         self.init(
             .open(
-                from(), to(), get: { $0[keyPath: from()] }, models: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, models: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { $0 }, isList: true, isPartial: scope == .partial))
     }
 }
@@ -76,16 +76,18 @@ extension Step {
     /// A link to nested DTOs of which a DTO may say nothing, or not everything, or which have no id.
     @inlinable @inline(__always)
     static func open<C: Mappable>(
-        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (D) -> Tristate<[C]>,
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Tristate<[C]>,
         models: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void,
         answer: @escaping (Tristate<[C]>) throws -> Any, isList: Bool, isPartial: Bool = false
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         let link = OpenLink<D, C>(from, get: get, models: models, set: set, isPartial: isPartial)
         // What does not differ from a link that says everything, that one's step does.
-        var step = Step<D>.nested(
-            from, to, get: { get($0).value ?? [] }, models: models, set: set, answer: { $0 }, isList: isList)
-        step.isSame = { link.agree($0.pointee, $1.pointee) }
-        step.isClean = { snapshot, object, core in try link.isClean(snapshot.pointee, object, core) }
+        var step = Step<D>.nestedMany(from, to, get: { get($0).value ?? [] }, models: models, set: set)
+        if !isList {
+            step.nested = { dto, visit in for child in link.children(dto) { visit(C.self, child, link.name) } }
+        }
+        step.isSame = { link.agree($0, $1) }
+        step.isClean = { snapshot, object, core in try link.isClean(snapshot, object, core) }
         step.isWhole = !isPartial
         step.gather = { table, range, _, core in try link.gather(table, range, core) }
         step.offerNested = { copies, core in for copy in copies { try link.offer(copy, copy.id, core) } }
@@ -112,8 +114,8 @@ where
     D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C
 {
     let path: AnyKeyPath
-    let name: String
-    let get: (D) -> Tristate<[C]>
+    @usableFromInline let name: String
+    let get: (UnsafePointer<D>) -> Tristate<[C]>
     let models: (D.Model) -> [C.Model]
     let set: (D.Model, [C.Model]) -> Void
     let isPartial: Bool
@@ -121,7 +123,7 @@ where
     let isSame: (C, C) -> Bool
 
     @usableFromInline init(
-        _ path: AnyKeyPath, get: @escaping (D) -> Tristate<[C]>, models: @escaping (D.Model) -> [C.Model],
+        _ path: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Tristate<[C]>, models: @escaping (D.Model) -> [C.Model],
         set: @escaping (D.Model, [C.Model]) -> Void, isPartial: Bool
     ) {
         self.path = path
@@ -156,14 +158,16 @@ where
 
     private func ids(_ object: D.Model, _ core: SessionCore) throws -> [C.ID] {
         let targets = try core.table(C.self)
-        return models(object).map(targets.mapping.idOf)
+        return models(object).filter { !targets.isDeleted($0) }.map(targets.mapping.idOf)
     }
 
-    private func children(_ dto: D) -> [C] { get(dto).value ?? [] }
+    private func state(_ dto: D) -> Tristate<[C]> { withUnsafePointer(to: dto, get) }
+
+    @usableFromInline func children(_ dto: D) -> [C] { state(dto).value ?? [] }
 
     // MARK: Comparing
 
-    @usableFromInline func isOpen(_ dto: D) -> Bool {
+    @usableFromInline func isOpen(_ dto: UnsafePointer<D>) -> Bool {
         switch get(dto) {
         case .unset: true
         case .null: false
@@ -171,23 +175,24 @@ where
         }
     }
 
-    @usableFromInline func agree(_ left: D, _ right: D) -> Bool {
+    @usableFromInline func agree(_ left: UnsafePointer<D>, _ right: UnsafePointer<D>) -> Bool {
         Tristate.agree(get(left), get(right)) { left, right in
             guard let left, let right else { return left == nil && right == nil }
             return isPartial || left.count == right.count && left.indices.allSatisfy { isSame(left[$0], right[$0]) }
         }
     }
 
-    @usableFromInline func isClean(_ dto: D, _ object: D.Model, _ core: SessionCore) throws -> Bool {
+    @usableFromInline
+    func isClean(_ dto: UnsafePointer<D>, _ object: D.Model, _ core: SessionCore) throws -> Bool {
         let table = try core.table(D.self)
         let now = try ids(object, core)
         if isOpen(dto) { return table.isBaseline(path, object, ids: now) }
-        return now == ids(children(dto), of: table.mapping.idOf(object))
+        return now == ids(get(dto).value ?? [], of: table.mapping.idOf(object))
     }
 
     @usableFromInline func gap(_ answer: @escaping (Tristate<[C]>) throws -> Any) -> Gap<D> {
         Gap(
-            isOpen: { isOpen($0.pointee) }, isPartial: isPartial,
+            isOpen: { isOpen($0) }, isPartial: isPartial,
             filled: { dto, other, isLater in try filled(dto, other, isLater).map(answer) })
     }
 
@@ -203,7 +208,9 @@ where
     @usableFromInline func offer(_ dto: D, _ owner: D.ID, _ core: SessionCore) throws {
         let targets = try core.table(C.self)
         let children = children(dto)
-        for (child, id) in zip(children, ids(children, of: owner)) { targets.offer(child, as: id) }
+        for (child, id) in zip(children, ids(children, of: owner)) {
+            withUnsafePointer(to: child) { _ = targets.offer($0, as: id) }
+        }
     }
 
     @usableFromInline func link(_ table: Table<D>, _ step: Int, _ core: SessionCore) throws {
@@ -211,17 +218,17 @@ where
         for index in table.arrived.prefix(table.followed[step]) {
             let slot = Int(table.slots[Int(index)])
             guard let dto = table.incoming[Int(index)], let object = table.model(at: slot) else { continue }
-            if let old = table.snapshot(slot), try !isClean(old, object, core),
+            if let old = table.snapshot(slot), try withUnsafePointer(to: old, { try !isClean($0, object, core) }),
                 table.isKnown(table.mapping.steps[step], step, object, slot)
             {
                 continue
             }
-            let state = get(dto)
+            let state = state(dto)
             if !state.isUnset {
                 let children = try ids(state.value ?? [], of: table.ids[Int(index)]).map { try targets.required($0) }
                 set(object, isPartial && state.value != nil ? union(models(object), children) : children)
             }
-            if isOpen(dto) { table.noteBaseline(path, slot, try ids(object, core)) }
+            if withUnsafePointer(to: dto, isOpen) { table.noteBaseline(path, slot, try ids(object, core)) }
         }
     }
 
@@ -232,7 +239,7 @@ where
 
     /// What the first DTO says of the link, with what the second adds; nil if that is nothing.
     @usableFromInline func filled(_ dto: D, _ other: D, _ isLater: Bool) -> Tristate<[C]>? {
-        switch (get(dto), get(other)) {
+        switch (state(dto), state(other)) {
         case (_, .unset), (.null, _), (.value, .null): return nil
         case (.unset, let other): return other
         case (.value(let new), .value(let old)):
@@ -254,7 +261,7 @@ where
     /// The ids of the link as it was when the DTO came; nil if that is not known.
     @usableFromInline func known(_ dto: D, _ object: D.Model, _ core: SessionCore) -> [C.ID]? {
         guard let table = try? core.table(D.self) else { return nil }
-        guard isOpen(dto) else { return ids(children(dto), of: table.mapping.idOf(object)) }
+        guard withUnsafePointer(to: dto, isOpen) else { return ids(children(dto), of: table.mapping.idOf(object)) }
         return table.knownSlot(of: object).flatMap { table.baselines[path]?[$0] as? [C.ID] }
     }
 
@@ -262,8 +269,8 @@ where
     @usableFromInline
     func dtos(_ object: D.Model, _ snapshot: D?, _ core: SessionCore) throws -> Tristate<[C]> {
         let targets = try core.table(C.self)
-        if let snapshot, try isClean(snapshot, object, core) {
-            switch get(snapshot) {
+        if let snapshot, try withUnsafePointer(to: snapshot, { try isClean($0, object, core) }) {
+            switch state(snapshot) {
             case .unset: return .unset
             case .null: return .null
             case .value(let shown) where isPartial:
@@ -271,6 +278,6 @@ where
             case .value: break
             }
         }
-        return .value(try models(object).map { try targets.record(of: $0) })
+        return .value(try models(object).filter { !targets.isDeleted($0) }.map { try targets.record(of: $0) })
     }
 }

@@ -1,8 +1,10 @@
 /// Values that a payload may leave out: an unset one leaves the model's property alone, and stays unset on the way back
 /// unless the model's property has changed since.
+///
+/// They are disfavored so that the compiler explains a mistake in a field by the usual ones.
 extension Field {
     /// A value as it is; null is nil.
-    @inlinable @inline(__always)
+    @inlinable @inline(__always) @_disfavoredOverload
     public init<T: Storable>(
         _ from: @autoclosure @escaping () -> KeyPath<D, Tristate<T>>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, T?>
@@ -14,7 +16,7 @@ extension Field {
     }
 
     /// A value as it is, which null cannot clear: that is an error.
-    @inlinable @inline(__always)
+    @inlinable @inline(__always) @_disfavoredOverload
     public init(
         _ from: @autoclosure @escaping () -> KeyPath<D, Tristate<W>>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, W>
@@ -27,7 +29,7 @@ extension Field {
     }
 
     /// A value that is converted both ways; null is nil.
-    @inlinable @inline(__always)
+    @inlinable @inline(__always) @_disfavoredOverload
     public init<T: Storable, U>(
         _ from: @autoclosure @escaping () -> KeyPath<D, Tristate<T>>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, U?>, using conversion: Conversion<T, U>
@@ -39,7 +41,7 @@ extension Field {
     }
 
     /// A value that is converted both ways, which null cannot clear: that is an error.
-    @inlinable @inline(__always)
+    @inlinable @inline(__always) @_disfavoredOverload
     public init<T: Storable>(
         _ from: @autoclosure @escaping () -> KeyPath<D, Tristate<T>>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, W>, using conversion: Conversion<T, W>

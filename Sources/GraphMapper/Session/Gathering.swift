@@ -24,26 +24,37 @@ extension Table {
 
     /// Takes a DTO into the load and answers its index. An equal copy merges silently; one that differs is a
     /// conflict, raised once everything is gathered.
-    @inlinable @discardableResult func offer(_ dto: D) -> Int32 { offer(dto, as: dto.id) }
+    @inlinable @discardableResult func offer(_ dto: UnsafePointer<D>) -> Int32 { offer(dto, as: dto.pointee.id) }
 
-    /// The same for a DTO that does not know its id.
-    @inlinable @discardableResult func offer(_ dto: D, as id: D.ID) -> Int32 {
+    /// The same for a DTO that may not know its id.
+    @inlinable @inline(__always) @discardableResult func offer(_ dto: UnsafePointer<D>, as id: D.ID) -> Int32 {
         let new = Int32(truncatingIfNeeded: incoming.count)
         let index = indices[IDKey(id), default: new]
         if index == new {
             indices[IDKey(id)] = new
             ids.append(id)
-            incoming.append(dto)
+            incoming.append(dto.pointee)
         } else if incoming[Int(index)] != nil {
             if !differing, !isSame(Int(index), dto) { differing = true }
-            if mapping.hasNested { copies.append(dto) }
-            if mapping.hasGaps { fill(Int(index), from: dto) }
+            if mapping.hasNested { copies.append(dto.pointee) }
+            if mapping.hasGaps { fill(Int(index), from: dto.pointee) }
             return index
         } else {
-            incoming[Int(index)] = dto
+            incoming[Int(index)] = dto.pointee
         }
         arrived.append(index)
         return index
+    }
+
+    @inlinable @discardableResult func offer(_ dto: D) -> Int32 { withUnsafePointer(to: dto) { offer($0) } }
+
+    /// Makes room for so many DTOs, which most often are new.
+    @inlinable func reserve(_ count: Int) {
+        guard incoming.isEmpty else { return }
+        indices.reserveCapacity(count)
+        ids.reserveCapacity(count)
+        incoming.reserveCapacity(count)
+        arrived.reserveCapacity(count)
     }
 
     /// Asks for the DTO with this id, unless it is here, and answers its index.
@@ -77,12 +88,10 @@ extension Table {
         requests = []
     }
 
-    @inlinable @inline(__always) func isSame(_ index: Int, _ copy: D) -> Bool {
+    @inlinable @inline(__always) func isSame(_ index: Int, _ copy: UnsafePointer<D>) -> Bool {
         withPointer(to: index, of: incoming) { known in
-            withUnsafePointer(to: copy) { copy in
-                // Most copies share the storage of their strings and arrays, and then all bytes are the same.
-                memcmp(known, copy, MemoryLayout<D>.size) == 0 || mapping.isSame(known, copy)
-            }
+            // Most copies share the storage of their strings and arrays, and then all bytes are the same.
+            memcmp(known, copy, MemoryLayout<D>.size) == 0 || mapping.isSame(known, copy)
         }
     }
 

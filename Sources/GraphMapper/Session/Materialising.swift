@@ -45,9 +45,10 @@ extension Table {
                 slots[Int(index)] = Int32(truncatingIfNeeded: slot)
                 continue
             }
-            guard let dto = incoming[Int(index)] else { throw dangling(id) }
+            guard incoming[Int(index)] != nil else { throw dangling(id) }
             do {
-                slots[Int(index)] = Int32(truncatingIfNeeded: identity.register(id, try mapping.make(dto, core)))
+                let model = try withPointer(to: Int(index), of: incoming) { try mapping.make($0, core) }
+                slots[Int(index)] = Int32(truncatingIfNeeded: identity.register(id, model))
                 made.append(id)
             } catch is NotYet {
                 waiting.append(index)
@@ -86,7 +87,7 @@ extension Table {
             return nil
         }
         do {
-            _ = try mapping.make(dto, core)
+            _ = try withUnsafePointer(to: dto) { try mapping.make($0, core) }
             return nil
         } catch { return error as? NotYet }
     }
@@ -153,7 +154,7 @@ extension Table {
     }
 
     @inlinable func finishEach() {
-        for index in arrived { snapshots[Int(slots[Int(index)])] = incoming[Int(index)] }
+        for index in arrived { swap(&snapshots[Int(slots[Int(index)])], &incoming[Int(index)]) }
         clear()
     }
 
@@ -167,35 +168,38 @@ extension Table {
 
     /// Calls `body` for each DTO of the load whose link, that of `step`, the app has not changed since it was filled.
     ///
-    /// - Parameter count: how many edges the DTO has; `body` gets where they start.
+    /// - Parameter count: how many edges the DTO has; `body` gets where they stand.
     @inlinable @inline(__always)
     func forEachToLink(
-        _ step: Int, _ isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, count: (D) -> Int,
-        body: (D, D.Model, Int) throws -> Void
+        _ step: Int, _ isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool,
+        count: (UnsafePointer<D>) -> Int, body: (D.Model, Range<Int>) throws -> Void
     ) throws {
         var start = 0
         for index in arrived.prefix(followed[step]) {
             let slot = Int(slots[Int(index)])
-            guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
-            defer { start += count(dto) }
+            let range = start..<start + withPointer(to: Int(index), of: incoming, count)
+            start = range.upperBound
+            guard let model = model(at: slot) else { continue }
             if snapshots[slot] != nil, try !self.isClean(isClean, slot, model),
                 isKnown(mapping.steps[step], step, model, slot)
             {
                 continue
             }
-            try body(dto, model, start)
+            try body(model, range)
         }
     }
 
-    /// Calls `body` for each DTO that came as `range`, with the step's edges to append to.
+    /// Calls `append` with the link of each DTO that came as `range`, and the step's edges to append to.
     @inlinable @inline(__always)
-    func withEdges(_ step: Int, _ range: Range<Int>, body: (D, inout ContiguousArray<Int32>) throws -> Void) rethrows {
+    func withEdges<Link>(
+        _ step: Int, _ range: Range<Int>, of get: (UnsafePointer<D>) -> Link,
+        append: (Link, inout ContiguousArray<Int32>) throws -> Void
+    ) rethrows {
         var list: ContiguousArray<Int32> = []
         swap(&list, &edges[step])
         defer { swap(&list, &edges[step]) }
-        for place in range {
-            if let dto = incoming[Int(arrived[place])] { try body(dto, &list) }
-        }
+        // The link is read before it is followed: a type that links to itself grows `incoming` by its targets.
+        for place in range { try append(withPointer(to: Int(arrived[place]), of: incoming, get), &list) }
     }
 
     /// Whether the app has left the property alone. A value that does not encode is an edit: a load keeps it, and a

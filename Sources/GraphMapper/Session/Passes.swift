@@ -14,12 +14,20 @@
     @usableFromInline let check: (Table<D>) throws -> Void
 
     @inlinable @inline(__always) init() {
-        self.init(
-            make: { try $0.makeEach() }, offerAll: { table, dtos in for dto in dtos { _ = table.offer(dto) } },
-            models: { table, dtos in try dtos.map { try table.required($0.id) } })
+        self.init { table in
+            try table.makeEach()
+        } offerAll: { table, dtos in
+            dtos.withUnsafeBufferPointer { dtos in
+                guard let first = dtos.baseAddress else { return }
+                table.reserve(dtos.count)
+                for index in dtos.indices { table.offer(first + index) }
+            }
+        } models: { table, dtos in
+            try dtos.map { try table.required($0.id) }
+        }
     }
 
-    /// - Parameters: the loops that differ for DTOs without an id.
+    /// With the loops that differ for DTOs without an id.
     @inlinable @inline(__always)
     init(
         make: @escaping (Table<D>) throws -> Bool, offerAll: @escaping (Table<D>, [D]) -> Void,
