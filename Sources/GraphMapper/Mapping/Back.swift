@@ -90,6 +90,9 @@ extension Step {
         }
         step.isEmpty = { model($0) == nil }
         step.freeze = { freeze($0, model, set) }
+        step.forEachEdge = { table, core, body in
+            forEachEdge(to: C.self, table, core, { get($0).map { [(nil, $0.id)] } ?? [] }, body)
+        }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
             if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }

@@ -57,8 +57,7 @@ extension Field where V == W {
 extension Step {
     @inlinable @inline(__always)
     static func field<V: Storable>(
-        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> V,
-        model: @escaping (D.Model) -> V
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> V, model: @escaping (D.Model) -> V
     ) -> Step<D> {
         var step = Step<D>()
         step.property = from
@@ -75,8 +74,8 @@ extension Step {
 
     @inlinable @inline(__always)
     static func field<V: Storable, W>(
-        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> V,
-        model: @escaping (D.Model) -> W, set: ((D.Model, W) -> Void)?, _ conversion: Conversion<V, W>
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> V, model: @escaping (D.Model) -> W,
+        set: ((D.Model, W) -> Void)?, _ conversion: Conversion<V, W>
     ) -> Step<D> {
         var step = Step<D>()
         step.property = from

@@ -96,7 +96,7 @@ extension Mapping where D: KeylessDTO {
         let places = Places<D.Model>()
         self.init(
             steps: properties() + [.place(places)], passes: Passes(placing: places),
-            make: { dto, _ in try make(dto) })
+            make: { dto, _ in try make(dto.pointee) })
     }
 }
 

@@ -96,6 +96,7 @@ extension Step {
             guard let ids = link.known(dto, object, core) else { return true }
             return restore(ids, C.self, core) { set(object, $0) }
         }
+        step.forEachEdge = { table, core, body in link.forEachEdge(table, core, isList, body) }
         step.answer = { object, snapshot, core in try answer(link.dtos(object, snapshot, core)) }
         step.gap = link.gap(answer)
         if isPartial, C.ID.self == Occurrence.self {
@@ -123,7 +124,8 @@ where
     let isSame: (C, C) -> Bool
 
     @usableFromInline init(
-        _ path: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Tristate<[C]>, models: @escaping (D.Model) -> [C.Model],
+        _ path: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Tristate<[C]>,
+        models: @escaping (D.Model) -> [C.Model],
         set: @escaping (D.Model, [C.Model]) -> Void, isPartial: Bool
     ) {
         self.path = path
@@ -210,6 +212,19 @@ where
         let children = children(dto)
         for (child, id) in zip(children, ids(children, of: owner)) {
             withUnsafePointer(to: child) { _ = targets.offer($0, as: id) }
+        }
+    }
+
+    @usableFromInline
+    func forEachEdge(
+        _ table: Table<D>, _ core: SessionCore, _ isList: Bool, _ body: (Int32, AnyTable, Int32, Int?) -> Void
+    ) {
+        guard let targets = try? core.table(C.self) else { return }
+        for owner in table.arrived {
+            guard let dto = table.incoming[Int(owner)] else { continue }
+            for (place, id) in ids(children(dto), of: table.ids[Int(owner)]).enumerated() {
+                if let target = targets.indices[IDKey(id)] { body(owner, targets, target, isList ? place : nil) }
+            }
         }
     }
 

@@ -194,7 +194,7 @@ private func mappings() -> [any AnyMapping] {
     @Test func `a failing conversion names the place`() throws {
         let bad = LinePayload(quantity: 1, good: GoodPayload(id: 1, price: .value("much")), notes: [])
         let receipt = ReceiptPayload(id: 4, address: nil, lines: .value([bad]))
-        #expect { try GraphSession(nil, mappings()).map([receipt]) } throws: { "\($0)".contains("good(1).price") }
+        #expect { try GraphSession(nil, mappings()).map([receipt]) } throws: { "\($0)".contains("receipt(4).lines[0].good.price") }
     }
 
     @Test func `a part of a list needs ids`() {
