@@ -4,9 +4,12 @@ import Foundation
 struct Options {
     static let usage = """
         usage: ShoppingCart [--users N] [--file PATH]
+               ShoppingCart --json FILE [--file PATH]
 
           --users N     users to seed an empty file with, at least 2 (the default); try 100000
           --file PATH   the SQLite file; by default shop.sqlite in the temporary directory
+          --json FILE   orders as a web API sends them, such as Examples/ShoppingCart/orders.json: into
+                        models, stored, and out again; by default stored in orders.sqlite there
           --help        this text
         """
 
@@ -21,6 +24,8 @@ struct Options {
     var path = FileManager.default.temporaryDirectory.appendingPathComponent("shop.sqlite").path
     var isDefaultPath = true
     var isHelp = false
+    /// The orders to import, in place of the scenes.
+    var json: String?
 
     init(_ arguments: some Sequence<String>) throws {
         var rest = arguments.makeIterator()
@@ -33,12 +38,18 @@ struct Options {
                 }
                 users = count
                 isCountGiven = true
+            case "--json":
+                guard let file = rest.next(), !file.isEmpty else { throw Mistake("--json needs a path") }
+                json = file
             case "--file":
                 guard let file = rest.next(), !file.isEmpty else { throw Mistake("--file needs a path") }
                 path = file
                 isDefaultPath = false
             default: throw Mistake("unknown option \(option)")
             }
+        }
+        if json != nil, isDefaultPath {
+            path = FileManager.default.temporaryDirectory.appendingPathComponent("orders.sqlite").path
         }
     }
 }

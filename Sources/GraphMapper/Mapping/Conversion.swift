@@ -86,7 +86,7 @@ extension Conversion where Value == String, Target == Decimal {
 }
 
 extension Conversion where Value == String, Target == Date {
-    /// `2024-02-29T12:34:56.789Z`; fractions of a second may be missing.
+    /// `2024-02-29T12:34:56.789Z`, to the millisecond; fractions of a second may be missing.
     public static var iso8601: Self {
         Conversion {
             let plain = Date.ISO8601FormatStyle()
@@ -94,7 +94,10 @@ extension Conversion where Value == String, Target == Date {
             if let date = (try? fractional.parse($0)) ?? (try? plain.parse($0)) { return date }
             throw failure($0, Date.self)
         } encode: {
-            Date.ISO8601FormatStyle(includingFractionalSeconds: true).format($0)
+            // The format cuts off what is below a millisecond, and a number of milliseconds is most often a bit below.
+            let milliseconds = ($0.timeIntervalSinceReferenceDate * 1000).rounded()
+            let date = Date(timeIntervalSinceReferenceDate: milliseconds / 1000 + 0.0001)
+            return Date.ISO8601FormatStyle(includingFractionalSeconds: true).format(date)
         }
     }
 }

@@ -1,8 +1,9 @@
 /// A DTO without an id: the line of an order that a payload nests as `{"quantity": 2, "product": {…}}`.
 ///
 /// Every place where one stands becomes a model of its own, however equal their values: what has no id shares no
-/// instance. A payload that comes again finds the models by place, `order(7).lines[0]`. Copies of a keyed DTO with
-/// equal keyless ones in them merge; keyless ones that differ are a conflict of the copies.
+/// instance. A payload that comes again finds the models by place, `order(7).lines[0]`, and so does the first payload
+/// of an order that came by a record. Copies of a keyed DTO with equal keyless ones in them merge; keyless ones that
+/// differ are a conflict of the copies.
 ///
 /// ```swift
 /// struct LineDTO: KeylessDTO, Codable {
@@ -113,6 +114,7 @@ extension Passes where D: KeylessDTO {
     @inlinable @inline(__always) init(placing places: Places<D.Model>) {
         self.init(
             make: { table in
+                table.adopt()
                 let isProgress = try table.makeEach()
                 for id in table.made { if let model = table.model(id) { places.put(model, at: id) } }
                 return isProgress

@@ -210,9 +210,18 @@ where
     @usableFromInline func offer(_ dto: D, _ owner: D.ID, _ core: SessionCore) throws {
         let targets = try core.table(C.self)
         let children = children(dto)
-        for (child, id) in zip(children, ids(children, of: owner)) {
-            withUnsafePointer(to: child) { _ = targets.offer($0, as: id) }
-        }
+        let ids = ids(children, of: owner)
+        for (child, id) in zip(children, ids) { withUnsafePointer(to: child) { _ = targets.offer($0, as: id) } }
+        guard C.ID.self == Occurrence.self, let object = try firstSeen(owner, core) else { return }
+        // The object came by a record: its nested ones are those of the payload, place by place.
+        for (model, id) in zip(models(object), ids) { targets.adoptable[IDKey(id)] = model }
+    }
+
+    /// The model of an object whose first DTO of this type is under way.
+    private func firstSeen(_ owner: D.ID, _ core: SessionCore) throws -> D.Model? {
+        let table = try core.table(D.self)
+        guard let slot = table.identity.slot(owner) else { return table.adoptable[IDKey(owner)] }
+        return table.snapshot(slot) == nil ? table.model(at: slot) : nil
     }
 
     @usableFromInline

@@ -18,6 +18,7 @@ extension Table {
         copies = []
         vanishing = []
         filling = nil
+        adoptable = [:]
         expanded = 0
         requests = []
     }

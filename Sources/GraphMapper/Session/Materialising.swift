@@ -59,6 +59,17 @@ extension Table {
         return isProgress
     }
 
+    /// Registers objects that are there already for DTOs without an id.
+    @usableFromInline func adopt() {
+        for index in unmade {
+            let id = ids[Int(index)]
+            guard identity.slot(id) == nil, let model = adoptable[IDKey(id)] else { continue }
+            _ = identity.register(id, model)
+            made.append(id)
+        }
+        adoptable = [:]
+    }
+
     func undoMaking() {
         for id in made.reversed() { identity.remove(id) }
         startLoad()

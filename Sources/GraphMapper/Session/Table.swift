@@ -51,6 +51,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     /// By property and slot, what the model had when a DTO came that leaves the property open.
     var baselines: [AnyKeyPath: [Int: Any]] = [:]
+    /// Objects that the load under way takes for those of DTOs without an id.
+    var adoptable: [IDKey<D.ID>: D.Model] = [:]
     /// Why a copy could not be merged.
     var filling: (any Error)?
 

@@ -85,7 +85,9 @@ import Testing
         let session = purchaseSession(try await openPurchases())
         let purchase = try #require(try await session.find(PurchaseRow.self, 1))
         let bad: PurchasePayload = try payload(#"{"id": 1, "note": "x", "buyer": {"id": 7, "name": null}}"#)
-        #expect { try session.map([bad]) } throws: { "\($0)".contains("purchase(1).buyer.name") && "\($0)".contains("null") }
+        #expect { try session.map([bad]) } throws: {
+            "\($0)".contains("purchase(1).buyer.name") && "\($0)".contains("null")
+        }
         #expect(purchase.note == "gift" && purchase.buyer?.name == "hoon")
         let odd: GoodPayload = try payload(#"{"id": 1, "price": "much"}"#)
         #expect { try session.map([odd]) } throws: { "\($0)".contains("good(1).price") }
