@@ -7,9 +7,10 @@ struct Options {
                ShoppingCart --json FILE [--file PATH]
 
           --users N     users to seed an empty file with, at least 2 (the default); try 100000
-          --file PATH   the SQLite file; by default shop.sqlite in the temporary directory
+          --file PATH   the SQLite file; by default .build/shop.sqlite in this directory, or
+                        shop.sqlite in the temporary directory if there is no .build
           --json FILE   orders as a web API sends them, such as Examples/ShoppingCart/orders.json: into
-                        models, stored, and out again; by default stored in orders.sqlite there
+                        models, stored, and out again; the file is orders.sqlite by default
           --help        this text
         """
 
@@ -21,11 +22,20 @@ struct Options {
     var users = 2
     /// Whether the number of users was asked for.
     var isCountGiven = false
-    var path = FileManager.default.temporaryDirectory.appendingPathComponent("shop.sqlite").path
+    var path = defaultPath("shop.sqlite")
     var isDefaultPath = true
     var isHelp = false
     /// The orders to import, in place of the scenes.
     var json: String?
+
+    /// Beside what is built of this checkout, so that two checkouts do not share it.
+    private static func defaultPath(_ name: String) -> String {
+        let files = FileManager.default
+        var isFolder: ObjCBool = false
+        let build = URL(fileURLWithPath: files.currentDirectoryPath).appendingPathComponent(".build")
+        let isThere = files.fileExists(atPath: build.path, isDirectory: &isFolder) && isFolder.boolValue
+        return (isThere ? build : files.temporaryDirectory).appendingPathComponent(name).path
+    }
 
     init(_ arguments: some Sequence<String>) throws {
         var rest = arguments.makeIterator()
@@ -48,8 +58,6 @@ struct Options {
             default: throw Mistake("unknown option \(option)")
             }
         }
-        if json != nil, isDefaultPath {
-            path = FileManager.default.temporaryDirectory.appendingPathComponent("orders.sqlite").path
-        }
+        if json != nil, isDefaultPath { path = Self.defaultPath("orders.sqlite") }
     }
 }

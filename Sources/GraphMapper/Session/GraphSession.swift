@@ -1,5 +1,6 @@
 /// Where a session reads and writes. Wiring a database of one's own takes this and a ``GraphSource`` and a
-/// ``ChangeSink``.
+/// ``ChangeSink``. In a module without the feature `NonisolatedNonsendingByDefault`, write the closures' type as
+/// `nonisolated(nonsending) (any GraphSource) async throws -> Void`: they run where the session is.
 public protocol GraphBacking {
     /// Runs `body` with a source whose answers all come from one snapshot.
     func snapshot(_ body: (any GraphSource) async throws -> Void) async throws
