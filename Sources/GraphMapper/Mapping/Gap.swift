@@ -5,6 +5,7 @@
 @usableFromInline struct Gap<D: DTO> where D.Model: AnyObject {
     /// Whether the DTO leaves the property open.
     @usableFromInline let isOpen: (UnsafePointer<D>) -> Bool
+    @usableFromInline let isList: Bool
     /// Whether what it leaves open is the rest of a list.
     @usableFromInline let isPartial: Bool
     /// The first DTO's value of the property with what the second adds to it; nil if that is nothing. The third argument
@@ -14,10 +15,11 @@
     @usableFromInline let undo: ((Any, D.Model) throws -> Void)?
 
     @usableFromInline init(
-        isOpen: @escaping (UnsafePointer<D>) -> Bool, isPartial: Bool = false,
+        isOpen: @escaping (UnsafePointer<D>) -> Bool, isList: Bool = false, isPartial: Bool = false,
         filled: @escaping (D, D, Bool) throws -> Any?, undo: ((Any, D.Model) throws -> Void)? = nil
     ) {
         self.isOpen = isOpen
+        self.isList = isList
         self.isPartial = isPartial
         self.filled = filled
         self.undo = undo

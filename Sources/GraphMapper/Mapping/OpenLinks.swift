@@ -98,7 +98,7 @@ extension Step {
         }
         step.forEachEdge = { table, core, body in link.forEachEdge(table, core, isList, body) }
         step.answer = { object, snapshot, core in try answer(link.dtos(object, snapshot, core)) }
-        step.gap = link.gap(answer)
+        step.gap = link.gap(isList, answer)
         if isPartial, C.ID.self == Occurrence.self {
             let name = D.schema.property(at: from)?.name ?? "?"
             step.mistake = "\(name) lists DTOs without an id as a part; nothing says which of the model's they are"
@@ -192,9 +192,9 @@ where
         return now == ids(get(dto).value ?? [], of: table.mapping.idOf(object))
     }
 
-    @usableFromInline func gap(_ answer: @escaping (Tristate<[C]>) throws -> Any) -> Gap<D> {
+    @usableFromInline func gap(_ isList: Bool, _ answer: @escaping (Tristate<[C]>) throws -> Any) -> Gap<D> {
         Gap(
-            isOpen: { isOpen($0) }, isPartial: isPartial,
+            isOpen: { isOpen($0) }, isList: isList, isPartial: isPartial,
             filled: { dto, other, isLater in try filled(dto, other, isLater).map(answer) })
     }
 

@@ -2,7 +2,7 @@
 enum Statement {
     /// Nothing, and the app has not changed it since.
     case nothing
-    /// Some of a list.
+    /// Some of a list, or nothing of a list that the app has changed since.
     case some
     /// What the model has.
     case whole
@@ -20,9 +20,10 @@ extension Table {
         guard let dto = snapshot(slot), let model = model(at: slot),
             let step = mapping.steps.first(where: { $0.modelPath == path })
         else { return nil }
-        guard isUnedited(step.isClean, slot, model) else { return .changed }
-        guard let gap = step.gap, withUnsafePointer(to: dto, gap.isOpen) else { return .whole }
-        return gap.isPartial ? .some : .nothing
+        let isEdited = !isUnedited(step.isClean, slot, model)
+        guard let gap = step.gap, withUnsafePointer(to: dto, gap.isOpen) else { return isEdited ? .changed : .whole }
+        // What the app has put into a list of which not everything is known comes on top of what is stored.
+        return gap.isList && (isEdited || gap.isPartial) ? .some : isEdited ? .changed : .nothing
     }
 
     /// Tells the tables whose DTO of these objects has not come yet what the DTOs of this load say nothing of.
