@@ -159,6 +159,7 @@ extension WriteTransaction {
             }
             var updates: [ChangeSet.Update] = []
             while start < changes.changes.endIndex, case .update(let update) = changes.changes[start] {
+                try checkShape(changes.changes[start])
                 updates.append(update)
                 start += 1
             }
@@ -181,10 +182,12 @@ extension WriteTransaction {
                 for update in updates { try self.update(update) }
                 continue
             }
-            let plan = try UpdateOrder(updates, indexes, nullable: try nullableColumns(table)) { update, columns in
-                let list = columns.map(Layout.quoted).joined(separator: ", ")
-                return try connection.rows(
-                    "SELECT \(list) FROM \(Layout.quoted(table)) WHERE \(Self.match(update.keyColumns))", update.key
+            let columns = try StoredTable(table, connection)?.columns ?? []
+            let nullable = Set(columns.filter(\.isNullable).map(\.name))
+            let plan = try UpdateOrder(updates, indexes, nullable: nullable) { update, columns in
+                try connection.rows(
+                    "SELECT \(Dialect.list(columns)) FROM \(Dialect.quoted(table)) WHERE \(Dialect.match(update.keyColumns))",
+                    update.key
                 ).first
             }
             for step in plan.steps() {
@@ -198,23 +201,11 @@ extension WriteTransaction {
         }
     }
 
-    /// The table's unique indexes other than its key, as the file has them.
+    /// The table's unique indexes other than its key, as the file has them. Those on more than columns are left to the
+    /// engine.
     private func uniqueIndexes(_ table: String) throws -> [UpdateOrder.Unique] {
-        var columns: [String: [String]] = [:]
-        let rows = try connection.peekAll(
-            "SELECT list.name, info.name FROM pragma_index_list(?) AS list, pragma_index_info(list.name) AS info "
-                + "WHERE list.\"unique\" AND list.origin <> 'pk' ORDER BY list.name, info.seqno", [.text(table)])
-        for row in rows {
-            guard case .text(let index) = row[0] else { continue }
-            // An index on an expression has no name for it; it is left to the engine.
-            if case .text(let column) = row[1] { columns[index, default: []].append(column) }
+        try StoredTable.indexes(of: table, connection).filter { $0.isUnique && !$0.isKey }.compactMap {
+            $0.columns.map(UpdateOrder.Unique.init)
         }
-        return columns.keys.sorted().compactMap { columns[$0].map(UpdateOrder.Unique.init) }
-    }
-
-    private func nullableColumns(_ table: String) throws -> Set<String> {
-        let rows = try connection.peekAll(
-            "SELECT name FROM pragma_table_info(?) WHERE NOT \"notnull\"", [.text(table)])
-        return Set(rows.compactMap { if case .text(let name) = $0[0] { name } else { nil } })
     }
 }

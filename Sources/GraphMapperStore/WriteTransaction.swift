@@ -22,6 +22,23 @@ public enum UpsertPolicy: Sendable, Hashable {
 public final class WriteTransaction: ReadTransaction, ChangeSink {
     private var lastInsertion: (table: String, columns: [String], sql: String)?
     private var lastLink: (table: String, property: String, list: LinkTable)?
+    private let lists: [String: ListOwner]
+    private var log = ChangeLog()
+
+    /// - Parameter lists: the tables of ordered links.
+    init(_ connection: Connection, lists: [String: ListOwner]) {
+        self.lists = lists
+        super.init(connection)
+    }
+
+    override func commit() throws {
+        try log.write(connection)
+        do {
+            try super.commit()
+        } catch let error as StoreError where error.kind == .foreignKey {
+            throw try DanglingLink(connection, lists, log).located(error)
+        }
+    }
 
     /// Adds a record with its ordered links; throws a ``StoreError`` if its key is there.
     public func insert<R: StoredRecord>(_ record: R) async throws {
@@ -54,32 +71,47 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         try check()
         if let mistake = patch.mistake { throw mistake }
         guard !patch.columns.isEmpty else { return try await find(R.self, patch.id) != nil }
-        let list = patch.columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
-        try connection.execute(
-            "UPDATE \(table(R.self)) SET \(list) WHERE \(isKey(R.self))", patch.values + patch.id.storedValues)
-        return connection.changeCount > 0
+        let list = Dialect.assignments(patch.columns)
+        let key = patch.id.storedValues
+        try connection.execute("UPDATE \(table(R.self)) SET \(list) WHERE \(isKey(R.self))", patch.values + key)
+        guard connection.changeCount > 0 else { return false }
+        log.note(.update, R.schema.name, key, patch.columns)
+        return true
     }
 
     /// Deletes the row with this id. False if there is none.
     @discardableResult
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
-        try connection.execute("DELETE FROM \(table(type)) WHERE \(isKey(type))", id.storedValues)
-        return connection.changeCount > 0
+        let key = id.storedValues
+        try connection.execute("DELETE FROM \(table(type)) WHERE \(isKey(type))", key)
+        guard connection.changeCount > 0 else { return false }
+        log.note(.delete, R.schema.name, key)
+        return true
     }
 
-    private func isKey<R: StoredRecord>(_ type: R.Type) -> String { Self.match(R.schema.key?.columnNames ?? ["id"]) }
+    private func isKey<R: StoredRecord>(_ type: R.Type) -> String { Dialect.match(R.schema.key?.columnNames ?? ["id"]) }
 
     /// Runs a statement of one's own.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
         try check()
+        let before = connection.totalChangeCount
         try connection.execute(sql, values)
+        guard connection.totalChangeCount != before else { return }
+        for touched in try connection.touched(by: sql) {
+            if let list = lists[touched.table] {
+                log.note(rowsOf: list.table, .update, [list.property])
+            } else {
+                log.note(rowsOf: touched.table, touched.kind, touched.columns)
+            }
+        }
     }
 
     /// Runs `body`; if it throws, what it wrote is undone and the transaction goes on.
     public func savepoint<T>(_ body: () async throws -> T) async throws -> T {
         try check()
         try connection.execute("SAVEPOINT graphmapper")
+        let logged = log
         do {
             let result = try await body()
             try connection.execute("RELEASE graphmapper")
@@ -90,6 +122,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
                 try connection.execute("ROLLBACK TO graphmapper")
                 try connection.execute("RELEASE graphmapper")
             }
+            log = logged
             throw error
         }
     }
@@ -98,23 +131,49 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
 
     public func apply(_ change: ChangeSet.Change) async throws {
         try check()
+        try checkShape(change)
         switch change {
         case .insert(let row):
             try connection.execute(insertion(row.table, row.columns), row.values)
+            log.note(.insert, row.table, row.key)
         case .update(let row): try update(row)
-        case .relink(let link): try relink(link)
+        case .relink(let link):
+            try relink(link)
+            log.note(link: link.property, link.table, link.key)
         case .delete(let row):
             try connection.execute(
-                "DELETE FROM \(Layout.quoted(row.table)) WHERE \(Self.match(row.keyColumns))", row.key)
+                "DELETE FROM \(Dialect.quoted(row.table)) WHERE \(Dialect.match(row.keyColumns))", row.key)
+            if connection.changeCount > 0 { log.note(.delete, row.table, row.key) }
+        }
+    }
+
+    /// Change sets are made by anybody: values that do not run in step with their columns are refused.
+    func checkShape(_ change: ChangeSet.Change) throws {
+        let isFit: Bool
+        switch change {
+        case .insert(let row): isFit = !row.columns.isEmpty && row.columns.count == row.values.count
+        case .update(let row):
+            isFit =
+                !row.columns.isEmpty && row.columns.count == row.values.count && row.columns.count == row.expected.count
+                && !row.key.isEmpty && row.keyColumns.count == row.key.count
+        case .relink(let link):
+            let width = link.targetColumns.count
+            isFit =
+                width > 0 && link.base.count.isMultiple(of: width) && link.targets.count.isMultiple(of: width)
+                && !link.key.isEmpty && link.ownerColumns.count == link.key.count
+        case .delete(let row): isFit = !row.key.isEmpty && row.keyColumns.count == row.key.count
+        }
+        guard isFit else {
+            throw GraphError(.misuse, "the change has not a value for each of its columns: \(change)")
         }
     }
 
     /// The text of an insert, which most often is the one before.
     private func insertion(_ table: String, _ columns: [String]) -> String {
         if let last = lastInsertion, last.table == table, last.columns == columns { return last.sql }
-        let names = columns.map(Layout.quoted).joined(separator: ", ")
-        let marks = columns.map { _ in "?" }.joined(separator: ", ")
-        let sql = "INSERT INTO \(Layout.quoted(table)) (\(names)) VALUES (\(marks))"
+        let sql =
+            "INSERT INTO \(Dialect.quoted(table)) (\(Dialect.list(columns))) "
+            + "VALUES (\(Dialect.parameters(columns.count)))"
         lastInsertion = (table, columns, sql)
         return sql
     }
@@ -127,25 +186,20 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         return list
     }
 
-    static func match(_ columns: [String]) -> String {
-        columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: " AND ")
-    }
-
     /// Whether the row was there as expected; if so, it is updated.
     func isApplied(_ row: ChangeSet.Update) throws -> Bool {
-        let list = row.columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
-        let same = row.columns.map { "\(Layout.quoted($0)) IS ?" }.joined(separator: " AND ")
         try connection.execute(
-            "UPDATE \(Layout.quoted(row.table)) SET \(list) WHERE \(Self.match(row.keyColumns)) AND \(same)",
+            "UPDATE \(Dialect.quoted(row.table)) SET \(Dialect.assignments(row.columns)) "
+                + "WHERE \(Dialect.match(row.keyColumns)) AND \(Dialect.same(row.columns))",
             row.values + row.key + row.expected)
         return connection.changeCount > 0
     }
 
     func update(_ row: ChangeSet.Update) throws {
-        guard try !isApplied(row) else { return }
-        let name = Layout.quoted(row.table)
-        let match = Self.match(row.keyColumns)
-        let columns = row.columns.map(Layout.quoted).joined(separator: ", ")
+        if try isApplied(row) { return log.note(.update, row.table, row.key, row.columns) }
+        let name = Dialect.quoted(row.table)
+        let match = Dialect.match(row.keyColumns)
+        let columns = Dialect.list(row.columns)
         let found = try connection.rows("SELECT \(columns) FROM \(name) WHERE \(match)", row.key).first
         let key = row.key.map(\.description).joined(separator: ", ")
         guard let found else {
@@ -164,7 +218,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     /// Edits the rows of an ordered link: as few as the longest common subsequence allows, for a move one.
     private func relink(_ link: ChangeSet.Relink) throws {
         let list = linkTable(link)
-        let width = max(1, link.targetColumns.count)
+        let width = link.targetColumns.count
         if link.base.isEmpty, link.targets.count >= width {
             // The first row goes in only if nobody else filled the list: no statement is spent on looking.
             try connection.execute(
@@ -179,7 +233,15 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         }
         let rows = try rows(list, link.key)
         try expect(rows.flatMap { $0.dropFirst() }, link)
-        let positions: [Int64] = rows.compactMap { if case .integer(let position) = $0[0] { position } else { nil } }
+        let positions: [Int64] = try rows.map { row in
+            guard case .integer(let position) = row[0] else {
+                throw StoreError(
+                    .constraint, "a position in the list is \(row[0]), not a whole number; correct it in the file",
+                    table: Layout.listTable(link.table, link.property),
+                    key: link.key.map(\.description).joined(separator: ", "), column: "position")
+            }
+            return position
+        }
         func parted(_ keys: [StoredValue]) -> [[StoredValue]] {
             stride(from: 0, to: keys.count, by: width).map { Array(keys[$0..<min($0 + width, keys.count)]) }
         }
@@ -202,7 +264,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
 
     private func expect(_ found: [StoredValue], _ link: ChangeSet.Relink) throws {
         guard found == link.base else {
-            let width = max(1, link.targetColumns.count)
+            let width = link.targetColumns.count
             throw GraphError(
                 .conflict,
                 "another writer changed the list from \(link.base.count / width) to \(found.count / width) links; "
@@ -221,13 +283,13 @@ private struct LinkTable {
     let move: String
 
     init(_ link: ChangeSet.Relink) {
-        let name = Layout.listTable(link.table, link.property)
-        let owner = link.ownerColumns.map(Layout.quoted)
-        let target = link.targetColumns.map(Layout.quoted)
-        let isOwner = owner.map { "\($0) = ?" }.joined(separator: " AND ")
-        let columns = (owner + ["position"] + target).joined(separator: ", ")
-        let marks = String(repeating: "?, ", count: owner.count + target.count) + "?"
-        select = "SELECT position, \(target.joined(separator: ", ")) FROM \(name) WHERE \(isOwner) ORDER BY position"
+        let name = Dialect.quoted(Layout.listTable(link.table, link.property))
+        let isOwner = Dialect.match(link.ownerColumns)
+        let all = link.ownerColumns + ["position"] + link.targetColumns
+        let columns = Dialect.list(all)
+        let marks = Dialect.parameters(all.count)
+        select =
+            "SELECT position, \(Dialect.list(link.targetColumns)) FROM \(name) WHERE \(isOwner) ORDER BY position"
         insert = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))"
         insertFirst =
             "INSERT INTO \(name) (\(columns)) SELECT \(marks) "
