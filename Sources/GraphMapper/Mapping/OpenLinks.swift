@@ -243,7 +243,8 @@ where
             let slot = Int(table.slots[Int(index)])
             guard let dto = table.incoming[Int(index)], let object = table.model(at: slot) else { continue }
             if let old = table.snapshot(slot), try withUnsafePointer(to: old, { try !isClean($0, object, core) }),
-                table.isKnown(table.mapping.steps[step], step, object, slot)
+                table.isKnown(table.mapping.steps[step], step, object, slot),
+                !table.isSaidElsewhere(table.mapping.steps[step], slot)
             {
                 continue
             }

@@ -66,6 +66,9 @@ public class AnyTable {
     func rollBack() throws {}
     func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {}
     // What the tables of one model tell each other.
+    var slotsUnderWay: ContiguousArray<Int32> { [] }
+    func forgetUnsaved() {}
+    func forgetUndone() {}
     func statement(_ slot: Int, _ path: AnyKeyPath) -> Statement? { nil }
     /// The model's properties that the mapping reads, links aside.
     var fieldPaths: [AnyKeyPath] { [] }

@@ -116,7 +116,9 @@ extension Table {
                     guard let read = step.read else { continue }
                     if !isOld {
                         if !isHeld(step, slot, model) { try read(dto, model) }
-                    } else if isUnedited(step.isClean, slot, model) || takesTheirs(step, slot, model, dto) {
+                    } else if isUnedited(step.isClean, slot, model) || takesTheirs(step, slot, model, dto)
+                        || isSaidElsewhere(step, slot)
+                    {
                         try read(dto, model)
                     }
                 }
@@ -192,7 +194,7 @@ extension Table {
             start = range.upperBound
             guard let model = model(at: slot) else { continue }
             if snapshots[slot] != nil, try !self.isClean(isClean, slot, model),
-                isKnown(mapping.steps[step], step, model, slot)
+                isKnown(mapping.steps[step], step, model, slot), !isSaidElsewhere(mapping.steps[step], slot)
             {
                 continue
             }

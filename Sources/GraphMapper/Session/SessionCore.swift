@@ -23,6 +23,9 @@ public final class SessionCore {
 
     @usableFromInline func isShared(_ table: AnyTable) -> Bool { sharing(table).count > 1 }
 
+    /// Whether the table's DTOs are not stored, but others of their model are.
+    func isPayload(_ table: AnyTable) -> Bool { !table.isStored && sharing(table).contains(where: \.isStored) }
+
     /// Whether a new object is written through this table: the first one of its model that the backing keeps. An object
     /// that another table has read or written is written through that one.
     func isWriter(_ table: AnyTable, _ slot: Int) -> Bool {

@@ -87,6 +87,15 @@ extension Table {
         }
     }
 
+    /// Whether a property that is not what this type's DTO said is what another type's said: then the app has not changed
+    /// it. What a payload said is not taken for stored.
+    @usableFromInline func isSaidElsewhere(_ step: Step<D>, _ slot: Int) -> Bool {
+        guard core.isShared(self), let path = step.modelPath else { return false }
+        return core.sharing(self).contains { table in
+            table !== self && (table.isStored || !isStored) && table.statement(slot, path) == .whole
+        }
+    }
+
     private func isNoted(_ old: Any, _ step: Step<D>, _ model: D.Model) -> Bool {
         func isSame<V: Storable>(_ old: V, _ now: Any) -> Bool { (now as? V).map { V.isSame(old, $0) } ?? false }
         guard let old = old as? any Storable, let now = try? step.answer?(model, nil, core) else { return false }

@@ -192,6 +192,9 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func forgetDropped() { identity.dropped = [:] }
     override func evict(_ model: AnyObject) { evictModel(model) }
 
+    override var slotsUnderWay: ContiguousArray<Int32> { slots }
+    override func forgetUnsaved() { forgetUnsavedObjects() }
+    override func forgetUndone() { forgetUndonePayloads() }
     override func statement(_ slot: Int, _ path: AnyKeyPath) -> Statement? { says(slot, path) }
     override var fieldPaths: [AnyKeyPath] { mapping.steps.compactMap { $0.read == nil ? nil : $0.modelPath } }
     override var hasBaselines: Bool { !baselines.isEmpty }

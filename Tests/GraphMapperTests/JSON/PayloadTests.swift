@@ -71,6 +71,43 @@ import Testing
         #expect(hoon.name == "mine" && hoon.email == "t@x")
     }
 
+    @Test func `what a refresh has brought is no edit of the app's to the next payload`() async throws {
+        let store = try await openPurchases()
+        let session = purchaseSession(store)
+        let first = #"{"id": 1, "buyer": {"id": 7, "name": "kim"}, "goods": [{"id": 1}]}"#
+        let purchase = try session.map([payload(PurchasePayload.self, first)])[0]
+        try await session.save()
+        try await store.write { tx in
+            _ = try await tx.upsert(BuyerRow(id: 7, name: "lee", email: "l@x", homepage: nil, age: 20))
+            _ = try await tx.upsert(PurchaseRow(id: 1, note: "gift", buyer: Ref(7), goods: [Ref(2)]))
+        }
+        try await session.refresh()
+        #expect(purchase.buyer?.name == "lee" && purchase.goods.map(\.id) == [2])
+        purchase.buyer?.email = "mine"
+        let second = #"{"id": 1, "buyer": {"id": 7, "name": "max", "email": "m@x"}, "goods": [{"id": 3}]}"#
+        try session.map([payload(PurchasePayload.self, second)])
+        #expect(purchase.buyer?.name == "max" && purchase.goods.map(\.id) == [3] && purchase.buyer?.email == "mine")
+    }
+
+    @Test(arguments: [true, false]) func `what was not saved is undone, a payload as an edit`(isByRefresh: Bool)
+        async throws
+    {
+        let store = try await openPurchases()
+        for mappings in [payloadMappings() + rowMappings(), rowMappings() + payloadMappings()] {
+            let session = GraphSession(store, mappings)
+            let purchase = try #require(try await session.find(PurchaseRow.self, 1))
+            let text = #"{"id": 1, "note": "mine", "buyer": {"id": 7, "name": "kim"}, "goods": [{"id": 3}]}"#
+            try session.map([payload(PurchasePayload.self, text)])
+            purchase.buyer?.age = 30
+            if isByRefresh { try await session.refresh(.discardingChanges) } else { try session.rollback() }
+            #expect(purchase.note == "gift" && purchase.buyer?.name == "hoon" && purchase.buyer?.age == 20)
+            #expect(purchase.goods.map(\.id) == [1, 2])
+            #expect(try session.changes().isEmpty)
+            try session.map([payload(PurchasePayload.self, text)])
+            #expect(purchase.note == "mine" && purchase.buyer?.name == "kim" && purchase.goods.map(\.id) == [3])
+        }
+    }
+
     @Test func `a bare reference overwrites nothing`() async throws {
         let session = purchaseSession(try await openPurchases())
         let purchase = try #require(try await session.find(PurchaseRow.self, 1))
