@@ -75,6 +75,35 @@ import Testing
         #expect(try await store.find(PurchaseRow.self, 1)?.goods == [Ref(8)])
     }
 
+    @Test func `what a save will do with an object is told by what is stored`() async throws {
+        let session = purchaseSession(try await openPurchases())
+        let hoon = try #require(try await session.find(BuyerRow.self, 7))
+        try session.map([payload(BuyerPayload.self, #"{"id": 7, "name": "hoon"}"#)])
+        #expect(session.state(of: hoon) == .clean)
+        hoon.name = "mine"
+        #expect(session.state(of: hoon) == .changed)
+        try await session.save()
+        #expect(session.state(of: hoon) == .clean)
+        let new = try session.map([payload(BuyerPayload.self, #"{"id": 8, "name": "new"}"#)])[0]
+        #expect(session.state(of: new) == .new)
+        try await session.save()
+        #expect(session.state(of: new) == .clean)
+        let alone = GraphSession(nil, payloadMappings())
+        #expect(try alone.state(of: alone.map([payload(BuyerPayload.self, #"{"id": 8}"#)])[0]) == .clean)
+    }
+
+    @Test func `a reference is its id in JSON`() throws {
+        struct Visit: Codable, Equatable {
+            var buyer: Ref<BuyerRow>
+            var goods: [Ref<GoodRow>]
+            var host: Tristate<Ref<BuyerRow>>
+        }
+        let text = #"{"buyer":7,"goods":[1,2,1],"host":null}"#
+        let visit: Visit = try payload(text)
+        #expect(visit == Visit(buyer: Ref(7), goods: [Ref(1), Ref(2), Ref(1)], host: .null))
+        #expect(try json(visit) == text)
+    }
+
     @Test func `an object of a payload is deleted like any other`() async throws {
         let store = try await openPurchases()
         let session = purchaseSession(store)
