@@ -57,8 +57,8 @@ extension Table {
 
     /// Notes what the models have in fields that the DTOs of the load leave open, when everything is linked.
     func noteGaps() {
+        guard mapping.hasGaps else { return }
         let gaps = mapping.steps.compactMap { step in step.gap.flatMap { $0.undo == nil ? nil : (step, $0) } }
-        guard !gaps.isEmpty else { return }
         for index in arrived {
             let slot = Int(slots[Int(index)])
             guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
