@@ -5,11 +5,12 @@
 @usableFromInline struct Gap<D: DTO> where D.Model: AnyObject {
     /// Whether the DTO leaves the property open.
     @usableFromInline let isOpen: (UnsafePointer<D>) -> Bool
+    /// Whether the property is a list of nested DTOs.
     @usableFromInline let isList: Bool
     /// Whether what it leaves open is the rest of a list.
     @usableFromInline let isPartial: Bool
     /// The first DTO's value of the property with what the second adds to it; nil if that is nothing. The third argument
-    /// says whether the second came in an earlier load, or is a copy in the same one, of which none is the first.
+    /// is true if the second came in an earlier load; copies in one load come in no order.
     @usableFromInline let filled: (D, D, Bool) throws -> Any?
     /// Makes the model's value the baseline again; nil for links, which have ``Step/restore``.
     @usableFromInline let undo: ((Any, D.Model) throws -> Void)?

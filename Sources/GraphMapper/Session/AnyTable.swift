@@ -69,7 +69,7 @@ public class AnyTable {
     var slotsUnderWay: ContiguousArray<Int32> { [] }
     func forgetUnsaved() {}
     func forgetUndone() {}
-    func statement(_ slot: Int, _ path: AnyKeyPath) -> Statement? { nil }
+    func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { nil }
     /// The model's properties that the mapping reads, links aside.
     var fieldPaths: [AnyKeyPath] { [] }
     var hasBaselines: Bool { false }

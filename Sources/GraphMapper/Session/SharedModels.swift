@@ -1,9 +1,9 @@
 /// What the DTO types of one model, a payload's and a record's, say of one property of one object.
-enum Statement {
+enum Said {
     /// Nothing, and the app has not changed it since.
     case nothing
     /// Some of a list, or nothing of a list that the app has changed since.
-    case some
+    case part
     /// What the model has.
     case whole
     /// Something else than the model has: the app has changed it since.
@@ -16,14 +16,14 @@ enum Statement {
 /// later does not undo it. What it said nothing of, the record fills in.
 extension Table {
     /// What this table's DTO says of a property of the model; nil if it has none, or the property is not in the mapping.
-    func says(_ slot: Int, _ path: AnyKeyPath) -> Statement? {
+    func says(_ slot: Int, _ path: AnyKeyPath) -> Said? {
         guard let dto = snapshot(slot), let model = model(at: slot),
             let step = mapping.steps.first(where: { $0.modelPath == path })
         else { return nil }
         let isEdited = !isUnedited(step.isClean, slot, model)
         guard let gap = step.gap, withUnsafePointer(to: dto, gap.isOpen) else { return isEdited ? .changed : .whole }
         // What the app has put into a list of which not everything is known comes on top of what is stored.
-        return gap.isList && (isEdited || gap.isPartial) ? .some : isEdited ? .changed : .nothing
+        return gap.isList && (isEdited || gap.isPartial) ? .part : isEdited ? .changed : .nothing
     }
 
     /// Tells the tables whose DTO of these objects has not come yet what the DTOs of this load say nothing of.
@@ -79,10 +79,10 @@ extension Table {
         }
         return core.sharing(self).contains { table in
             guard table !== self else { return false }
-            switch table.statement(slot, path) {
+            switch table.said(slot, path) {
             case .changed: return true
             case .whole: return isStored && !table.isStored
-            case .nothing, .some, nil: return false
+            case .nothing, .part, nil: return false
             }
         }
     }
@@ -92,7 +92,7 @@ extension Table {
     @usableFromInline func isSaidElsewhere(_ step: Step<D>, _ slot: Int) -> Bool {
         guard core.isShared(self), let path = step.modelPath else { return false }
         return core.sharing(self).contains { table in
-            table !== self && (table.isStored || !isStored) && table.statement(slot, path) == .whole
+            table !== self && (table.isStored || !isStored) && table.said(slot, path) == .whole
         }
     }
 
@@ -120,6 +120,6 @@ extension Table {
     }
 
     private func isPartElsewhere(_ slot: Int, _ path: AnyKeyPath) -> Bool {
-        core.sharing(self).contains { $0 !== self && $0.statement(slot, path) == .some }
+        core.sharing(self).contains { $0 !== self && $0.said(slot, path) == .part }
     }
 }

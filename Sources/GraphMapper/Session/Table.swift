@@ -195,7 +195,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var slotsUnderWay: ContiguousArray<Int32> { slots }
     override func forgetUnsaved() { forgetUnsavedObjects() }
     override func forgetUndone() { forgetUndonePayloads() }
-    override func statement(_ slot: Int, _ path: AnyKeyPath) -> Statement? { says(slot, path) }
+    override func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { says(slot, path) }
     override var fieldPaths: [AnyKeyPath] { mapping.steps.compactMap { $0.read == nil ? nil : $0.modelPath } }
     override var hasBaselines: Bool { !baselines.isEmpty }
     override func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) { noteUnsaidField(slot, path) }
