@@ -21,6 +21,7 @@ print("name                           ours   baseline   ratio  (spread)")
 try await benchmarkMapping(harness, workload)
 try await benchmarkObjects(harness, workload)
 try await benchmarkObjectDepth(harness)
+try await benchmarkJSON(harness)
 try await benchmarkDepth(harness)
 try await benchmarkStore(harness, workload)
 

@@ -92,7 +92,8 @@ struct ModelGraph {
     }
 }
 
-/// Throws ``Violation`` unless two DTOs are the same, property by property, nested ones and linked objects included.
+/// Throws ``Violation`` unless two DTOs are the same, property by property, nested ones and linked objects included;
+/// what the first one leaves unset, the other may say.
 func ensureSame(_ left: Any, _ right: Any, _ law: String) throws {
     var seen: Set<ObjectIdentifier> = []
     try ensureSame(left, right, law, at: nil, &seen)
@@ -109,9 +110,11 @@ private func ensureSame(
         let place = path ?? "\(schema.name)(\(schema.key.map { text(dto, $0) } ?? "?"))"
         for property in schema.properties {
             let place = "\(place).\(property.name)"
+            // What the DTO says nothing of, a copy may have said.
+            if property.isUnset(dto) { continue }
             if property.isNested {
-                let before = nested(dto[keyPath: property.path])
-                let after = nested(other[keyPath: property.path])
+                let before = property.nested(dto)
+                let after = property.nested(other)
                 try ensure(before.count == after.count, "\(law): \(place): \(before.count) DTOs became \(after.count)")
                 for index in before.indices {
                     try ensureSame(before[index], after[index], law, at: "\(place)[\(index)]", &seen)
@@ -120,8 +123,8 @@ private func ensureSame(
                 throw Violation(
                     description: "\(law): \(place): \(text(dto, property)) became \(text(other, property))")
             } else if property.link != nil {
-                let objects = zip(objects(dto[keyPath: property.path]), objects(other[keyPath: property.path]))
-                for (object, copy) in objects where seen.insert(ObjectIdentifier(object)).inserted {
+                for (object, copy) in zip(property.nested(dto), property.nested(other))
+                where seen.insert(ObjectIdentifier(object as AnyObject)).inserted {
                     try ensureSame(object, copy, law, at: place, &seen)
                 }
             }
@@ -135,18 +138,6 @@ private func ensureSame(
     }
     guard let left = left as? any DTO else { throw Violation(description: "\(law): \(left) is not a DTO") }
     try compare(left)
-}
-
-private func nested(_ value: Any) -> [Any] {
-    if let list = value as? [Any] { return list }
-    return (value as? any DTO).map { [$0] } ?? []
-}
-
-/// The objects that a link of a class holds.
-private func objects(_ value: Any) -> [AnyObject] {
-    func elements(_ list: some Collection) -> [Any] { list.map { $0 } }
-    let values = (value as? any Collection).map { elements($0) } ?? [value]
-    return values.compactMap { ($0 as? any DTO).flatMap { type(of: $0) is AnyObject.Type ? $0 as AnyObject : nil } }
 }
 
 /// Throws ``Violation`` unless both have the same records.

@@ -16,6 +16,8 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     @usableFromInline let hasNested: Bool
     /// How objects are copied, if the DTO is a class.
     @usableFromInline let objects: ObjectAccess<D>?
+    /// Whether a DTO may leave a property open.
+    @usableFromInline let hasGaps: Bool
     /// For each property of the schema, the step that covers it.
     let entries: [Int?]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
@@ -68,6 +70,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         visits = steps.compactMap(\.visit)
         followed = steps.enumerated().compactMap { Followed($0.offset, $0.element) }
         hasNested = steps.contains { $0.offerNested != nil }
+        hasGaps = steps.contains { $0.gap != nil }
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         self.make = make
         var mistakes: [String] = []
@@ -104,6 +107,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
                 mistakes.append("\(name): a struct cannot nest \(target), which is a class; use a Ref")
             }
         }
+        mistakes += steps.compactMap(\.mistake).map { "\(name): \($0)" }
         for (path, group) in Dictionary(grouping: steps.filter { $0.modelPath != nil }, by: \.modelPath)
         where group.count > 1 {
             mistakes.append("\(name): \(group.count) entries of the mapping set \(path.map { "\($0)" } ?? "?")")

@@ -149,7 +149,7 @@ extension ObjectReader {
         attempt { reader in
             if let recorder = reader.recorder {
                 recorder.recordLink(name, path, C.self, isList: false) { (object: D) in
-                    object[keyPath: path].map { [$0.id] } ?? []
+                    object[keyPath: path].map { [$0] } ?? []
                 }
                 recorder.note { (object: D, values, database) in
                     let id = try C.ID?.decode(values)
@@ -168,7 +168,7 @@ extension ObjectReader {
         attempt { reader in
             if let recorder = reader.recorder {
                 recorder.recordLink(name, path, C.self, isList: true) { (object: D) in
-                    object[keyPath: path].map(\.id)
+                    Array(object[keyPath: path])
                 }
                 recorder.note { (object: D, values, database) in
                     let width = C.ID.columns.count

@@ -9,11 +9,13 @@ struct Certificate {
         let parent: Int?
         /// Of the path, in characters.
         let length: Int
+        /// Where it stands in the DTO that nests it.
+        var occurrence: String?
     }
 
     private struct Copy {
         let place: Int
-        let values: [(String, String)]
+        let values: [(String, String?)]
     }
 
     private let core: SessionCore
@@ -31,9 +33,9 @@ struct Certificate {
     /// at an id, and everything is sorted.
     static func find(_ roots: [(any DTO.Type, Any)], _ core: SessionCore) -> GraphError? {
         var walk = Certificate(core)
-        for (type, dto) in roots {
+        for (number, (type, dto)) in roots.enumerated() {
             guard let name = core.tables[ObjectIdentifier(type)]?.describe(dto) else { continue }
-            let label = "\(name.name)(\(name.id))"
+            let label = "\(name.name)(\(type is any KeylessDTO.Type ? "root \(number + 1)" : name.id))"
             walk.add(Place(type: type, dto: dto, label: label, parent: nil, length: label.count))
         }
         while let length = walk.waiting.keys.min(), let level = walk.waiting.removeValue(forKey: length) {
@@ -68,11 +70,18 @@ struct Certificate {
         guard let table = core.tables[ObjectIdentifier(place.type)] else { return }
         if let object = table.identity(of: place.dto), !seen.insert(object).inserted { return }
         guard let name = table.describe(place.dto) else { return }
-        let key = "\(name.name)\u{0}\(name.id)"
-        names[key] = (name.name, name.id)
+        // What has no id is the same object as what stands in the same place of a copy.
+        let isKeyless = place.type is any KeylessDTO.Type
+        let id = isKeyless ? place.occurrence ?? place.label : name.id
+        let key = "\(name.name)\u{0}\(id)\u{0}\(place.type)"
+        names[key] = (name.name, id)
         copies[key, default: []].append(Copy(place: number, values: name.values))
+        let owner = isKeyless ? id : "\(name.name)(\(id))"
         table.visitNested(place.dto) { type, dto, label in
-            add(Place(type: type, dto: dto, label: label, parent: number, length: place.length + 1 + label.count))
+            add(
+                Place(
+                    type: type, dto: dto, label: label, parent: number, length: place.length + 1 + label.count,
+                    occurrence: "\(owner).\(label)"))
         }
     }
 
@@ -82,8 +91,9 @@ struct Certificate {
             for index in group[0].values.indices {
                 // The first is the shortest.
                 var shortest: [String: Int] = [:]
-                for copy in group where shortest[copy.values[index].1] == nil {
-                    shortest[copy.values[index].1] = copy.place
+                for copy in group {
+                    guard let value = copy.values[index].1, shortest[value] == nil else { continue }
+                    shortest[value] = copy.place
                 }
                 guard shortest.count > 1 else { continue }
                 let property = group[0].values[index].0
@@ -115,12 +125,27 @@ extension Table {
         return ObjectIdentifier(pool.objects[Int(pool.access.token(pool, dto))] as AnyObject)
     }
 
-    func description(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? {
-        guard let dto = dto as? D else { return nil }
-        let read = detached(dto)
-        let values = D.schema.properties.filter { !$0.isNested }.map { property in
-            (property.name, property.stored(read).map(\.description).joined(separator: ", "))
+    func placeName(_ dto: Any) -> String? {
+        (dto as? D).map { dto in D.self is any KeylessDTO.Type ? D.schema.name : "\(D.schema.name)(\(dto.id))" }
+    }
+
+    /// A DTO's values as text; nil for one that the DTO leaves open.
+    func description(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? {
+        guard let dto = (dto as? D).map(detached) else { return nil }
+        let values = zip(D.schema.properties, mapping.entries).map { property, entry -> (String, String?) in
+            let step = entry.map { mapping.steps[$0] }
+            if let gap = step?.gap, withUnsafePointer(to: dto, gap.isOpen) { return (property.name, nil) }
+            let stored = property.stored(dto).map(\.description)
+            return (property.name, (property.isNested ? nestedIDs(dto, step) : stored).joined(separator: ", "))
         }
-        return (D.schema.name, "\(read.id)", values)
+        return (D.schema.name, "\(dto.id)", values)
+    }
+
+    private func nestedIDs(_ dto: D, _ step: Step<D>?) -> [String] {
+        var ids: [String] = []
+        step?.nested?(dto) { type, child, _ in
+            if let name = core.tables[ObjectIdentifier(type)]?.nameOf(child) { ids.append(name) }
+        }
+        return ids.isEmpty ? ["none"] : ids
     }
 }

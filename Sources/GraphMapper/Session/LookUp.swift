@@ -11,6 +11,8 @@ extension GraphSession {
             }
         }
         guard isFound else { throw error }
+        // What came by another DTO type says only so much of a row: the rest is loaded.
+        try await read(.keepingChanges) { for table in core.order { table.wantFound() } }
         var plan = WritePlan()
         var changes = ChangeSet()
         try await required(backing).transaction { sink in
@@ -26,6 +28,14 @@ extension GraphSession {
 }
 
 extension Table {
+    /// Asks for the found rows of objects that came by another DTO type.
+    func wantFoundRows() {
+        for row in rows.values {
+            guard let slot = identity.slot(row.id), snapshot(slot) == nil, isKnownElsewhere(slot) else { continue }
+            _ = want(row.id)
+        }
+    }
+
     func findRows(in source: any GraphSource) async throws -> Bool {
         rows = [:]
         defer { core.releaseObjects() }

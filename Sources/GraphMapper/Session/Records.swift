@@ -45,7 +45,11 @@ extension Table {
     /// The DTO of a model, complete: nested values, or objects linked to each other as the models are.
     func wholeRecord(of model: D.Model) throws -> D {
         if let known = records[ObjectIdentifier(model)] { return known }
-        defer { core.forgetRecords() }
+        core.recordDepth += 1
+        defer {
+            core.recordDepth -= 1
+            if core.recordDepth == 0 { core.forgetRecords() }
+        }
         try core.makeRecords(of: model, in: self)
         guard let record = records[ObjectIdentifier(model)] else { return try built(model) }
         return record

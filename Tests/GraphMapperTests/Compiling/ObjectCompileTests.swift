@@ -104,9 +104,7 @@ import Testing
             says: "no member 'p13x'"),
         Mistake(testDescription: "swapped types", property: "p13", line: "Field(\\.p13, \\.p12)", says: "Int"),
         Mistake(testDescription: "misspelt link", property: "next", line: "One(\\.nxt, \\.next)", says: "'nxt'"),
-        Mistake(
-            testDescription: "a list as one", property: "next", line: "One(\\.items, \\.next)", says: "no exact matches"
-        ),
+        Mistake(testDescription: "a list as one", property: "next", line: "One(\\.items, \\.next)", says: "Items"),
         Mistake(
             testDescription: "a list as an array", property: "items", line: "Many(\\.items, \\.items)",
             says: "no exact matches"),
