@@ -147,9 +147,22 @@ public final class GraphStore: Sendable {
     }
 
     /// Runs `body` in one transaction: all of it is written, or, if it throws, nothing.
-    public func write<T>(_ body: (WriteTransaction) async throws -> T) async throws -> T {
+    ///
+    /// - Parameter tokens: observers that know what is written, as a list does whose row the user has deleted. They are
+    ///   not told of it. What they are told before this returns is from before the write; what they are told later is as
+    ///   seen from the write. So do on the main actor to the list what was written as soon as this has returned.
+    /// - Throws: what `body` throws; ``StoreError`` of kind `.misuse`, and nothing is written, if one of these observers
+    ///   runs its query again for what was written, which ``explainChanges(of:)`` tells, or observes something else.
+    public func write<T>(
+        withoutNotifying tokens: [ObservationToken] = [], _ body: (WriteTransaction) async throws -> T
+    ) async throws -> T {
+        guard !tokens.isEmpty else { return try await write(knowing: [], body) }
+        return try await ObservationToken.between(tokens) { try await write(knowing: $0, body) }
+    }
+
+    private func write<T>(knowing: [Hub.ID], _ body: (WriteTransaction) async throws -> T) async throws -> T {
         try await exclusively {
-            let transaction = WriteTransaction(writer, lists: lists, hub: hub)
+            let transaction = WriteTransaction(writer, lists: lists, hub: hub, knowing: knowing)
             return try await self.transaction(Dialect.beginWriting, transaction) { transaction in
                 try lookForOthers()
                 return try await body(transaction)

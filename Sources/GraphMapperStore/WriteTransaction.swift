@@ -24,14 +24,18 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     private var lastLink: (table: String, property: String, list: LinkTable)?
     private let lists: [String: ListOwner]
     private var log = ChangeLog()
-    private let hub: Hub
+    let hub: Hub
+    /// Observers that know what is written.
+    let knowing: [Hub.ID]
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
     ///   - hub: those who are told.
-    init(_ connection: Connection, lists: [String: ListOwner], hub: Hub) {
+    ///   - knowing: observers that know what is written.
+    init(_ connection: Connection, lists: [String: ListOwner], hub: Hub, knowing: [Hub.ID]) {
         self.lists = lists
         self.hub = hub
+        self.knowing = knowing
         super.init(connection)
     }
 
@@ -39,12 +43,13 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         try log.noteTriggers(connection, lists)
         let records = try log.write(connection)
         let touches = try records != nil && hub.isNeeded ? Self.touches(log, hub, connection) : nil
+        let absorbed = try absorbed(touches ?? [])
         do {
             try super.commit()
         } catch let error as StoreError where error.kind == .foreignKey {
             throw try DanglingLink(connection, lists, log).located(error)
         }
-        if let records { hub.publish(touches, records: records) }
+        if let records { hub.publish(touches, records: records, absorbed: absorbed) }
     }
 
     /// Adds a record with its ordered links; throws a ``StoreError`` if its key is there.

@@ -6,19 +6,22 @@
 /// together, so a slow loop holds up no writer, and takes no more memory than the state itself. What cancels out is not
 /// told of.
 public struct Changes<Element: Sendable>: AsyncSequence, Sendable {
-    private let start: @Sendable () -> @Sendable () async throws -> Element?
+    private let start: @Sendable (ObserverHandle?) -> @Sendable () async throws -> Element?
 
     init<L: Live>(_ store: GraphStore, _ live: L) where L.Event == Element { self.init(store, live) { $0 } }
 
     init<L: Live>(_ store: GraphStore, _ live: L, _ element: @escaping @Sendable (L.Event) -> Element) {
-        start = {
-            let feed = Feed(store, live)
+        start = { handle in
+            let feed = Feed(store, live, handle: handle)
             return { try await feed.next().map(element) }
         }
     }
 
     /// Begins an observation.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(step: start()) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(step: start(nil)) }
+
+    /// The same for an observation that others know.
+    func makeAsyncIterator(_ handle: ObserverHandle) -> AsyncIterator { AsyncIterator(step: start(handle)) }
 
     /// One observation.
     public struct AsyncIterator: AsyncIteratorProtocol {

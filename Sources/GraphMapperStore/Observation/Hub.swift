@@ -7,6 +7,7 @@ final class Hub: Sendable {
 
     fileprivate struct Observer {
         var interest: Interest
+        let absorber: Absorber?
         var pending = Pending()
         var waiting: CheckedContinuation<Void, Never>?
         var isCancelled = false
@@ -49,11 +50,11 @@ final class Hub: Sendable {
     // MARK: Observers
 
     /// From now on, what concerns the observer is kept for it.
-    func add(_ interest: Interest) -> ID {
+    func add(_ interest: Interest, _ absorber: Absorber? = nil) -> ID {
         state.withLock { state in
             let id = ID(number: state.next)
             state.next += 1
-            state.observers[id] = Observer(interest: interest)
+            state.observers[id] = Observer(interest: interest, absorber: absorber)
             state.list(id, interest)
             return id
         }
@@ -81,24 +82,29 @@ final class Hub: Sendable {
         waiting?.resume()
     }
 
-    /// Waits until something concerns the observer, or its task is cancelled.
+    /// Waits until something concerns the observer; false if its task is cancelled first.
     ///
-    /// - Returns: what has been written since it last asked, and the number of the last change record that this takes
-    ///   into account; nil if the task is cancelled.
     /// - Throws: what kept the store from finding out.
-    func wait(_ id: ID) async throws -> (pending: Pending, told: Int64)? {
+    func wait(_ id: ID) async throws -> Bool {
         while !Task.isCancelled {
-            let taken = try state.withLock { state -> (Pending, Int64)? in
+            let isDue = try state.withLock { state in
                 guard let observer = state.observers[id] else { throw CancellationError() }
                 if let error = observer.error { throw error }
-                guard !observer.pending.isEmpty else { return nil }
-                state.observers[id]?.pending = Pending()
-                return (observer.pending, state.told)
+                return !observer.pending.isEmpty
             }
-            if let taken { return taken }
+            if isDue { return true }
             await sleep(id)
         }
-        return nil
+        return false
+    }
+
+    /// What has been written since the observer last asked, and the number of the last change record that this takes into
+    /// account.
+    func take(_ id: ID) -> (pending: Pending, told: Int64) {
+        state.withLock { state in
+            defer { state.observers[id]?.pending = Pending() }
+            return (state.observers[id]?.pending ?? Pending(), state.told)
+        }
     }
 
     private func sleep(_ id: ID) async {
@@ -124,19 +130,26 @@ final class Hub: Sendable {
 
     // MARK: Writers
 
+    /// What an observer that knows of a write looks at, and how it takes it in; nil if it is not there.
+    func absorber(_ id: ID) -> (interest: Interest, absorber: Absorber?)? {
+        state.withLock { state in state.observers[id].map { ($0.interest, $0.absorber) } }
+    }
+
     /// Tells of a committed transaction.
     ///
     /// - Parameters:
     ///   - touches: what it has written; nil if nobody observed before it was committed.
     ///   - records: the numbers of its change records.
-    func publish(_ touches: [Touch]?, records: ClosedRange<Int64>) {
+    ///   - absorbed: what it has made of the rows of observers that know of it.
+    func publish(_ touches: [Touch]?, records: ClosedRange<Int64>, absorbed: [ID: any Sendable] = [:]) {
         let woken = state.withLock { state in
             defer { state.told = max(state.told, records.upperBound) }
+            for (id, rows) in absorbed { state.observers[id]?.pending.absorb(rows) }
             // Records that nobody here wrote: another process did.
             guard let touches, records.lowerBound == state.told + 1 else {
                 return state.tellAll { $0.pending.addEverything() }
             }
-            return state.tell(touches)
+            return state.tell(touches, except: absorbed)
         }
         for continuation in woken { continuation.resume() }
     }
@@ -179,17 +192,18 @@ extension Hub.State {
         }
     }
 
-    fileprivate mutating func tell(_ touches: [Touch]) -> [CheckedContinuation<Void, Never>] {
+    fileprivate mutating func tell(
+        _ touches: [Touch], except knowing: [Hub.ID: any Sendable]
+    ) -> [CheckedContinuation<Void, Never>] {
         var woken: [CheckedContinuation<Void, Never>] = []
         for touch in touches {
-            for id in byTable[touch.table] ?? [] { tell(id, touch, &woken) }
-            for id in byPin.concerned(touch) { tell(id, touch, &woken) }
-            guard let rows = byRow[touch.table] else { continue }
-            if let key = touch.key {
-                for id in rows[key] ?? [] { tell(id, touch, &woken) }
-            } else {
-                for id in rows.values.joined() { tell(id, touch, &woken) }
+            func tell(_ ids: some Sequence<Hub.ID>) {
+                for id in ids where knowing[id] == nil { self.tell(id, touch, &woken) }
             }
+            tell(byTable[touch.table] ?? [])
+            tell(byPin.concerned(touch))
+            guard let rows = byRow[touch.table] else { continue }
+            if let key = touch.key { tell(rows[key] ?? []) } else { tell(rows.values.joined()) }
         }
         return woken
     }

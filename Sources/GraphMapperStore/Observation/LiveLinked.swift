@@ -21,6 +21,8 @@ struct LiveLinked<R: StoredRecord>: Live {
         return interest
     }
 
+    var absorber: Absorber? { nodes.isEmpty ? rows.absorber : nil }
+
     mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) throws { try rows.prepare(tx, lists) }
 
     mutating func start(_ tx: ReadTransaction) throws -> CollectionChange<R>? {

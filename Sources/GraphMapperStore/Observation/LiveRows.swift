@@ -26,6 +26,15 @@ struct LiveRows<R: StoredRecord>: Live {
 
     var interest: Interest { plan?.interest ?? Interest() }
 
+    /// A query that may have to run again cannot leave out some of its changes.
+    var absorber: Absorber? {
+        guard let plan, plan.needsQuery == nil, plan.limit == nil, plan.others.isEmpty else { return nil }
+        return { tx, keys in
+            let (records, places) = try plan.rows(tx, keys)
+            return Absorbed<R>(keys: keys, records: records, places: places)
+        }
+    }
+
     mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) throws {
         plan = try RowsPlan(query, observing: observing, tx, lists)
     }
@@ -46,11 +55,17 @@ struct LiveRows<R: StoredRecord>: Live {
 
     mutating func advance(_ tx: ReadTransaction, _ pending: Pending) throws -> CollectionChange<R>? {
         guard let plan else { return nil }
+        for case let rows as Absorbed<R> in pending.absorbed {
+            if let edit = look(at: rows, plan) { _ = commit(edit) }
+        }
         if !pending.isEverything, pending.tables.keys.allSatisfy({ plan.interest.tables[$0] == nil }) { return nil }
         if !pending.isEverything, plan.needsQuery == nil, plan.others.isDisjoint(with: pending.tables.keys),
             case .keys(let keys)? = pending.tables[R.schema.name], keys.count <= max(256, results.count / 4)
         {
-            if let edit = try look(at: Array(keys), plan, tx) { return commit(edit) }
+            let (records, places) = try plan.rows(tx, Array(keys))
+            if let edit = look(at: Absorbed(keys: Array(keys), records: records, places: places), plan) {
+                return commit(edit)
+            }
         }
         return commit(try runAgain(plan, tx))
     }
@@ -85,19 +100,18 @@ struct LiveRows<R: StoredRecord>: Live {
 
     private func key(_ place: Place) -> RowKey { plan?.ordering.key(place) ?? RowKey(place.values[...]) }
 
-    /// Looks at the rows with these keys alone; nil if that does not tell which rows are in the result.
-    private func look(at keys: [[StoredValue]], _ plan: RowsPlan<R>, _ tx: ReadTransaction) throws -> Edit? {
-        let (records, places) = try plan.rows(tx, keys)
+    /// Looks at some rows alone; nil if that does not tell which rows are in the result.
+    private func look(at rows: Absorbed<R>, _ plan: RowsPlan<R>) -> Edit? {
         // The last row of a window that others may stand behind.
         let last = plan.limit.flatMap { $0 == results.count ? results.chunks.last?.places.last : nil }
         var edit = Edit()
         var found: Set<RowKey> = []
-        for (record, place) in zip(records, places) {
+        for (record, place) in zip(rows.records, rows.places) {
             if plan.limit == 0 || last.map({ plan.ordering.isBefore($0, place) }) == true { continue }
             found.insert(key(place))
             note(Row(record: record, place: place), plan, &edit)
         }
-        for key in keys {
+        for key in rows.keys {
             let key = RowKey(key[...])
             if !found.contains(key), let place = index[key] { edit.gone.append(position(place, plan)) }
         }
@@ -258,4 +272,11 @@ struct LiveRows<R: StoredRecord>: Live {
         return .update(
             delivered, deletions: deletions.sorted(), insertions: insertions, modifications: modifications.sorted())
     }
+}
+
+/// Some rows at one moment: those of the keys that satisfy the query.
+private struct Absorbed<R: StoredRecord>: Sendable {
+    let keys: [[StoredValue]]
+    let records: [R]
+    let places: [Place]
 }

@@ -4,10 +4,13 @@
 public final class ObservationToken: Sendable {
     private let life: Life
     private let task: Task<Void, Never>
+    /// The observer, once it is there.
+    let handle: ObserverHandle
 
-    fileprivate init(_ life: Life, _ task: Task<Void, Never>) {
+    fileprivate init(_ life: Life, _ task: Task<Void, Never>, _ handle: ObserverHandle) {
         self.life = life
         self.task = task
+        self.handle = handle
     }
 
     deinit { cancel() }
@@ -44,9 +47,12 @@ extension Changes {
         onError: (@MainActor (any Error) -> Void)? = nil, _ body: @escaping @MainActor (Element) -> Void
     ) -> ObservationToken {
         let life = Life()
+        let handle = ObserverHandle()
         let task = Task { @MainActor in
             do {
-                for try await element in self {
+                var elements = makeAsyncIterator(handle)
+                while let element = try await elements.next() {
+                    defer { handle.gate.leave() }
                     if life.isOver { return }
                     body(element)
                 }
@@ -56,7 +62,7 @@ extension Changes {
                 onError?(error)
             }
         }
-        return ObservationToken(life, task)
+        return ObservationToken(life, task, handle)
     }
 }
 

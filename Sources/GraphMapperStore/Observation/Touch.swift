@@ -95,7 +95,9 @@ struct Pending: Sendable {
     /// Whether anything at all may have changed.
     private(set) var isEverything = false
     private(set) var tables: [String: Rows] = [:]
-    var isEmpty: Bool { !isEverything && tables.isEmpty }
+    /// What the observer's own writes have made of rows, oldest first: it knows of these.
+    private(set) var absorbed: [any Sendable] = []
+    var isEmpty: Bool { !isEverything && tables.isEmpty && absorbed.isEmpty }
 
     mutating func add(_ touch: Touch) {
         guard !isEverything else { return }
@@ -111,6 +113,8 @@ struct Pending: Sendable {
             tables[touch.table] = keys.count > Self.most ? .all : .keys(keys)
         }
     }
+
+    mutating func absorb(_ rows: any Sendable) { absorbed.append(rows) }
 
     mutating func addEverything() {
         isEverything = true

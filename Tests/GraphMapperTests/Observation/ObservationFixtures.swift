@@ -130,7 +130,8 @@ struct Stepper<L: Live> {
 
     /// What has changed since the last step.
     mutating func step() async throws -> L.Event? {
-        guard store.hub.pendingCount > 0, let (pending, _) = try await store.hub.wait(id) else { return nil }
+        let (pending, _) = store.hub.take(id)
+        guard !pending.isEmpty else { return nil }
         var copy = live
         defer { live = copy }
         return try await store.read { tx in try await copy.advance(tx, pending) }
