@@ -28,6 +28,8 @@ public final class GraphStore: Sendable {
     private let writing = Turnstile()
     private let readers: ReaderPool?
     let records: Set<ObjectIdentifier>
+    /// The columns of each table's unique indexes, its key's not among them, as the file has them.
+    let uniques: [String: [[String]]]
     @TaskLocal static var held: Held?
 
     /// Opens or makes the store. Tables that the file lacks are made.
@@ -59,7 +61,9 @@ public final class GraphStore: Sendable {
         } else {
             readers = nil
         }
-        try install(records.map { Layout($0) }, options.isReadOnly)
+        let layouts = records.map { Layout($0) }
+        try Self.install(layouts, in: writer, options.isReadOnly)
+        uniques = try writer.uniqueIndexes(of: layouts.map(\.table))
     }
 
     private static func validate(_ records: [any StoredRecord.Type]) throws {
@@ -91,17 +95,17 @@ public final class GraphStore: Sendable {
         StoreError(.schemaMismatch, differences.joined(separator: "; ") + "; migrate the file")
     }
 
-    private func install(_ layouts: [Layout], _ isReadOnly: Bool) throws {
+    private static func install(_ layouts: [Layout], in writer: Connection, _ isReadOnly: Bool) throws {
         if isReadOnly {
             let differences = try layouts.flatMap { try $0.differences(writer) }
-            guard differences.isEmpty else { throw Self.mismatch(differences) }
+            guard differences.isEmpty else { throw mismatch(differences) }
             return
         }
         try writer.execute("BEGIN IMMEDIATE")
         do {
             try writer.execute("CREATE TABLE IF NOT EXISTS graphmapper (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
             let differences = try layouts.flatMap { try $0.install(writer) }
-            guard differences.isEmpty else { throw Self.mismatch(differences) }
+            guard differences.isEmpty else { throw mismatch(differences) }
             try writer.execute(
                 "INSERT INTO graphmapper VALUES ('format', 1), ('fingerprint', ?) "
                     + "ON CONFLICT DO UPDATE SET value = excluded.value",

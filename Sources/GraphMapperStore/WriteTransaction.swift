@@ -68,7 +68,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         return connection.changeCount > 0
     }
 
-    private func isKey<R: StoredRecord>(_ type: R.Type) -> String { Self.match(R.schema.key?.columnNames ?? ["id"]) }
+    private func isKey<R: StoredRecord>(_ type: R.Type) -> String { RowStatements.match(R.schema.key?.columnNames ?? ["id"]) }
 
     /// Runs a statement of one's own.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
@@ -98,23 +98,46 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
 
     public func apply(_ change: ChangeSet.Change) async throws {
         try check()
-        switch change {
-        case .insert(let row):
-            try connection.execute(insertion(row.table, row.columns), row.values)
-        case .update(let row): try update(row)
-        case .relink(let link): try relink(link)
-        case .delete(let row):
-            try connection.execute(
-                "DELETE FROM \(Layout.quoted(row.table)) WHERE \(Self.match(row.keyColumns))", row.key)
+        if let found = try mismatch(of: change) { throw GraphError(Conflict.all(of: change, found)) }
+    }
+
+    public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
+        try check()
+        for (place, change) in zip(changes.indices, changes) {
+            if let found = try mismatch(of: change) { return ChangeSet.Mismatch(place: place, found: found) }
         }
+        return nil
+    }
+
+    /// Applies a change, or answers what is stored instead of what it expects.
+    private func mismatch(of change: ChangeSet.Change) throws -> ChangeSet.Found? {
+        switch change {
+        case .insert(let row): try connection.execute(insertion(row.table, row.columns), row.values)
+        case .update(let row):
+            try connection.execute(RowStatements.update(row), row.values + row.key + row.expected)
+            if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
+        case .delete(let row):
+            try connection.execute(RowStatements.delete(row), row.key + row.expected)
+            // Without expectations a row that is gone is as good as deleted.
+            if connection.changeCount == 0, !row.columns.isEmpty {
+                return try found(row.table, row.columns, row.keyColumns, row.key)
+            }
+        case .relink(let link): return try relink(link)
+        }
+        return nil
+    }
+
+    private func found(
+        _ table: String, _ columns: [String], _ keyColumns: [String], _ key: [StoredValue]
+    ) throws -> ChangeSet.Found {
+        let row = try connection.rows(RowStatements.select(table, columns, keyColumns), key).first
+        return row.map { .values($0) } ?? .gone
     }
 
     /// The text of an insert, which most often is the one before.
     private func insertion(_ table: String, _ columns: [String]) -> String {
         if let last = lastInsertion, last.table == table, last.columns == columns { return last.sql }
-        let names = columns.map(Layout.quoted).joined(separator: ", ")
-        let marks = columns.map { _ in "?" }.joined(separator: ", ")
-        let sql = "INSERT INTO \(Layout.quoted(table)) (\(names)) VALUES (\(marks))"
+        let sql = RowStatements.insert(table, columns)
         lastInsertion = (table, columns, sql)
         return sql
     }
@@ -127,112 +150,35 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         return list
     }
 
-    static func match(_ columns: [String]) -> String {
-        columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: " AND ")
-    }
-
-    /// Whether the row was there as expected; if so, it is updated.
-    func isApplied(_ row: ChangeSet.Update) throws -> Bool {
-        let list = row.columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
-        let same = row.columns.map { "\(Layout.quoted($0)) IS ?" }.joined(separator: " AND ")
-        try connection.execute(
-            "UPDATE \(Layout.quoted(row.table)) SET \(list) WHERE \(Self.match(row.keyColumns)) AND \(same)",
-            row.values + row.key + row.expected)
-        return connection.changeCount > 0
-    }
-
-    func update(_ row: ChangeSet.Update) throws {
-        guard try !isApplied(row) else { return }
-        let name = Layout.quoted(row.table)
-        let match = Self.match(row.keyColumns)
-        let columns = row.columns.map(Layout.quoted).joined(separator: ", ")
-        let found = try connection.rows("SELECT \(columns) FROM \(name) WHERE \(match)", row.key).first
-        let key = row.key.map(\.description).joined(separator: ", ")
-        guard let found else {
-            throw GraphError(
-                .conflict, "another writer deleted it; refresh and save again", type: row.table, id: key)
-        }
-        for (index, theirs) in found.enumerated() where theirs != row.expected[index] {
-            throw GraphError(
-                .conflict,
-                "another writer changed it: \(row.expected[index]) became \(theirs), this session has "
-                    + "\(row.values[index]); refresh and save again",
-                type: row.table, id: key, property: row.columns[index])
-        }
-    }
-
     /// Edits the rows of an ordered link: as few as the longest common subsequence allows, for a move one.
-    private func relink(_ link: ChangeSet.Relink) throws {
+    private func relink(_ link: ChangeSet.Relink) throws -> ChangeSet.Found? {
         let list = linkTable(link)
         let width = max(1, link.targetColumns.count)
         if link.base.isEmpty, link.targets.count >= width {
             // The first row goes in only if nobody else filled the list: no statement is spent on looking.
             try connection.execute(
                 list.insertFirst, link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key)
-            if connection.changeCount == 0 { try expect(rows(list, link.key).flatMap { $0.dropFirst() }, link) }
+            if connection.changeCount == 0 { return .list(try rows(list, link).flatMap(\.target)) }
             try connection.executeEach(
                 list.insert,
                 stride(from: width, to: link.targets.count, by: width).lazy.map { start in
                     link.key + [.integer(Int64(start / width + 1) * Layout.gap)] + link.targets[start..<start + width]
                 })
-            return
+            return nil
         }
-        let rows = try rows(list, link.key)
-        try expect(rows.flatMap { $0.dropFirst() }, link)
-        let positions: [Int64] = rows.compactMap { if case .integer(let position) = $0[0] { position } else { nil } }
-        func parted(_ keys: [StoredValue]) -> [[StoredValue]] {
-            stride(from: 0, to: keys.count, by: width).map { Array(keys[$0..<min($0 + width, keys.count)]) }
-        }
-        for edit in ListEdit.minimal(
-            from: parted(link.base), positions, to: parted(link.targets), gap: Layout.gap)
-        {
-            switch edit {
-            case .delete(let position): try connection.execute(list.delete, link.key + [.integer(position)])
-            case .move(let from, let to):
-                try connection.execute(list.move, [.integer(to)] + link.key + [.integer(from)])
-            case .insert(let position, let target):
-                try connection.execute(list.insert, link.key + [.integer(position)] + target)
-            }
-        }
-    }
-
-    private func rows(_ list: LinkTable, _ owner: [StoredValue]) throws -> [[StoredValue]] {
-        try connection.rows(list.select, owner)
-    }
-
-    private func expect(_ found: [StoredValue], _ link: ChangeSet.Relink) throws {
+        let rows = try rows(list, link)
+        let found = rows.flatMap(\.target)
         guard found == link.base else {
-            let width = max(1, link.targetColumns.count)
-            throw GraphError(
-                .conflict,
-                "another writer changed the list from \(link.base.count / width) to \(found.count / width) links; "
-                    + "refresh and save again", type: link.table,
-                id: link.key.map(\.description).joined(separator: ", "), property: link.property)
+            if found.isEmpty, try isGone(link) { return .gone }
+            return .list(found)
         }
+        for edit in list.edits(link, of: rows) { try connection.execute(edit.sql, edit.values) }
+        return nil
     }
-}
 
-/// The statements of one ordered link's table.
-private struct LinkTable {
-    let select: String
-    let insert: String
-    let insertFirst: String
-    let delete: String
-    let move: String
-
-    init(_ link: ChangeSet.Relink) {
-        let name = Layout.listTable(link.table, link.property)
-        let owner = link.ownerColumns.map(Layout.quoted)
-        let target = link.targetColumns.map(Layout.quoted)
-        let isOwner = owner.map { "\($0) = ?" }.joined(separator: " AND ")
-        let columns = (owner + ["position"] + target).joined(separator: ", ")
-        let marks = String(repeating: "?, ", count: owner.count + target.count) + "?"
-        select = "SELECT position, \(target.joined(separator: ", ")) FROM \(name) WHERE \(isOwner) ORDER BY position"
-        insert = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))"
-        insertFirst =
-            "INSERT INTO \(name) (\(columns)) SELECT \(marks) "
-            + "WHERE NOT EXISTS (SELECT 1 FROM \(name) WHERE \(isOwner))"
-        delete = "DELETE FROM \(name) WHERE \(isOwner) AND position = ?"
-        move = "UPDATE \(name) SET position = ? WHERE \(isOwner) AND position = ?"
+    /// Whether the row that the links are of is gone.
+    private func isGone(_ link: ChangeSet.Relink) throws -> Bool {
+        guard !link.keyColumns.isEmpty else { return false }
+        return try connection.rows(RowStatements.select(link.table, [], link.keyColumns), link.key).isEmpty
     }
 }

@@ -58,5 +58,7 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var setAside: ((D.Model, Int, SessionCore) -> () -> Void)?
     /// What makes a back-reference agree with the DTO that is about to be written, once it is.
     @usableFromInline var settle: ((D, D.Model, SessionCore) -> () -> Void)?
+    /// Whether the property counts the updates of its row.
+    var isVersion = false
     @usableFromInline init() {}
 }

@@ -37,6 +37,10 @@ public struct GraphError: Error, Sendable, CustomStringConvertible {
     /// The way from the root to the place, such as `user(7).cart.items[3].price`.
     public var path: String?
 
+    /// What the app and another writer have both changed, all that was found; for errors of kind `.conflict` that a save
+    /// throws.
+    public var conflicts: [Conflict] = []
+
     /// An error of a kind, with what is known of its place.
     public init(
         _ kind: Kind, _ message: String, type: String? = nil, id: String? = nil, property: String? = nil,

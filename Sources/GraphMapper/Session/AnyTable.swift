@@ -42,6 +42,12 @@ public class AnyTable {
     func hasSnapshot(_ slot: Int) -> Bool { false }
     func forgetSnapshot(_ slot: Int) {}
     func attach() {}
+    // What a save asks about rows.
+    var rules: TableRules? { nil }
+    func keySlots() -> [[StoredValue]: Int] { [:] }
+    func idText(_ slot: Int) -> String { "" }
+    func wantSlot(_ slot: Int) {}
+    func mark(_ slot: Int, isDeleted: Bool) {}
     // Rows that a save finds under the ids of new objects.
     var hasInsertions: Bool { false }
     func lookUp(in source: any GraphSource) async throws -> Bool { false }

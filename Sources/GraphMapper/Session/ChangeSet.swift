@@ -83,6 +83,8 @@ public struct ChangeSet: Sendable, Hashable {
         public var base: [StoredValue]
         /// The targets' keys as they are to be, one after the other.
         public var targets: [StoredValue]
+        /// The columns of the key of the row that has the links; nothing if the sink need not know whether it is there.
+        public var keyColumns: [String]
         /// The columns of the link table that hold the key of the row that has the links.
         public var ownerColumns: [String]
         /// The columns of the link table that hold a target's key: as many as the key has values.
@@ -91,19 +93,20 @@ public struct ChangeSet: Sendable, Hashable {
         /// The links of one property, as they were and as they are to be.
         public init(
             table: String, property: String, key: [StoredValue], base: [StoredValue], targets: [StoredValue],
-            ownerColumns: [String] = ["owner"], targetColumns: [String] = ["target"]
+            keyColumns: [String] = [], ownerColumns: [String] = ["owner"], targetColumns: [String] = ["target"]
         ) {
             self.table = table
             self.property = property
             self.key = key
             self.base = base
             self.targets = targets
+            self.keyColumns = keyColumns
             self.ownerColumns = ownerColumns
             self.targetColumns = targetColumns
         }
     }
 
-    /// A row that goes.
+    /// A row that goes, if it is still as the session last read it.
     public struct Deletion: Sendable, Hashable {
         /// The table's name.
         public var table: String
@@ -111,29 +114,68 @@ public struct ChangeSet: Sendable, Hashable {
         public var keyColumns: [String]
         /// The row's key.
         public var key: [StoredValue]
+        /// The columns that must be as expected; none to delete the row whatever it holds.
+        public var columns: [String]
+        /// Their values as last read, in the order of the columns.
+        public var expected: [StoredValue]
 
-        /// A row to delete.
-        public init(table: String, keyColumns: [String], key: [StoredValue]) {
+        /// A row to delete; `columns` and `expected` run in step.
+        public init(
+            table: String, keyColumns: [String], key: [StoredValue], columns: [String] = [],
+            expected: [StoredValue] = []
+        ) {
             self.table = table
             self.keyColumns = keyColumns
             self.key = key
+            self.columns = columns
+            self.expected = expected
         }
+    }
+}
+
+extension ChangeSet {
+    /// What a change found stored instead of what it expects. The change then has written nothing.
+    public struct Mismatch: Sendable, Hashable {
+        /// The place of the change among those that were to be applied.
+        public var place: Int
+        /// What is stored.
+        public var found: Found
+
+        /// A change that did not find what it expects.
+        public init(place: Int, found: Found) {
+            self.place = place
+            self.found = found
+        }
+    }
+
+    /// What is stored where a change expects something else.
+    public enum Found: Sendable, Hashable {
+        /// The row is not there any more.
+        case gone
+        /// The values of the change's columns, in their order.
+        case values([StoredValue])
+        /// The targets' keys of an ordered link, one after the other.
+        case list([StoredValue])
     }
 }
 
 /// Something that a change set can be applied to.
 public protocol ChangeSink {
     /// Applies one change. Changes come in an order that satisfies required foreign keys.
+    ///
+    /// - Throws: a ``GraphError`` with ``GraphError/conflicts`` if the row is not as the change expects.
     func apply(_ change: ChangeSet.Change) async throws
-    /// Applies all changes of a save, which may be in another order than theirs where unique values ask for it. Without
-    /// an implementation of one's own, they are applied one by one.
-    func apply(_ changes: ChangeSet) async throws
+    /// Applies changes in their order, up to one whose row is not as it expects, and answers what that one found; nil
+    /// when all are applied. Without an implementation of one's own they are applied one by one, and what `apply` throws
+    /// ends it.
+    func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch?
 }
 
 extension ChangeSink {
     /// Applies the changes one by one.
-    public func apply(_ changes: ChangeSet) async throws {
-        for change in changes.changes { try await apply(change) }
+    public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
+        for change in changes { try await apply(change) }
+        return nil
     }
 }
 

@@ -1,38 +1,14 @@
-/// One property that the app and another writer have both changed since the session last read it.
-public struct MergeConflict: Sendable {
-    /// Whose value is kept.
-    public enum Winner: Sendable, Hashable {
-        /// The app's, which the next save writes.
-        case mine
-        /// The other writer's.
-        case theirs
-    }
-
-    /// The name of the DTO's table.
-    public let type: String
-    /// The object's id, as text.
-    public let id: String
-    /// The property's name.
-    public let property: String
-    /// What the session last read.
-    public let base: [StoredValue]
-    /// What the app has made of it.
-    public let mine: [StoredValue]
-    /// What is stored now.
-    public let theirs: [StoredValue]
-}
-
 /// What a refresh does with the app's unsaved changes.
 public struct RefreshMode {
     let isDiscarding: Bool
-    let merge: ((MergeConflict) -> MergeConflict.Winner)?
+    let merge: ((Conflict) -> Conflict.Resolution)?
 
     /// Properties that the app has changed keep the app's value.
     public static var keepingChanges: Self { Self(isDiscarding: false, merge: nil) }
     /// Everything takes what is stored; new and deleted objects that were not saved are forgotten.
     public static var discardingChanges: Self { Self(isDiscarding: true, merge: nil) }
     /// Asks about each value that both have changed. Links that the app has changed keep the app's.
-    public static func merging(_ winner: @escaping (MergeConflict) -> MergeConflict.Winner) -> Self {
+    public static func merging(_ winner: @escaping (Conflict) -> Conflict.Resolution) -> Self {
         Self(isDiscarding: false, merge: winner)
     }
 }
@@ -120,8 +96,8 @@ extension Table {
             )
         else { return false }
         let property = D.schema.properties[place]
-        let conflict = MergeConflict(
-            type: D.schema.name, id: "\(old.id)", property: property.name, base: property.stored(old),
+        let conflict = Conflict(
+            .value, type: D.schema.name, id: "\(old.id)", property: property.name, base: property.stored(old),
             mine: property.stored(copy), theirs: property.stored(theirs.pointee))
         return conflict.mine != conflict.theirs && merge(conflict) == .theirs
     }

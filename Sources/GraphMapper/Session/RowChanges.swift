@@ -43,9 +43,14 @@ extension Schema where D: Identifiable, D.ID: Storable {
         return (row.columns.isEmpty ? nil : .update(row), links, names)
     }
 
-    /// What deletes a DTO's row.
+    /// What deletes a DTO's row, if its columns still hold what the DTO has.
     public func deletion(of dto: D) -> ChangeSet.Change {
-        .delete(.init(table: name, keyColumns: keyColumns, key: key(of: dto)))
+        var row = ChangeSet.Deletion(table: name, keyColumns: keyColumns, key: key(of: dto))
+        for property in properties where !property.isNested && !property.isList && !property.isKey {
+            row.columns += property.columnNames
+            property.encode(dto, &row.expected)
+        }
+        return .delete(row)
     }
 
     private var keyColumns: [String] { key?.columnNames ?? [] }
@@ -63,7 +68,7 @@ extension Schema where D: Identifiable, D.ID: Storable {
         return .relink(
             .init(
                 table: name, property: property.name, key: key, base: base, targets: targets,
-                ownerColumns: columns.owner, targetColumns: columns.target))
+                keyColumns: keyColumns, ownerColumns: columns.owner, targetColumns: columns.target))
     }
 }
 

@@ -140,6 +140,22 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func delete(_ model: AnyObject) throws { try deleteModel(model) }
     override func startWalk() { resetWalk() }
     override func attach() { for step in mapping.steps { step.attach?(core) } }
+    private(set) lazy var ownRules: TableRules = {
+        var rules = TableRules(D.schema)
+        rules.version = mapping.steps.first(where: \.isVersion)?.property.flatMap { D.schema.columnNames(at: $0)?.first }
+        return rules
+    }()
+    /// Whether an update may change a part of a unique value or of a foreign key.
+    var hasCompounds: Bool {
+        ownRules.hasCompounds || core.uniqueColumns(D.schema.name).contains { $0.count > 1 }
+    }
+    override var rules: TableRules? { ownRules }
+    override func keySlots() -> [[StoredValue]: Int] { slotsByKey() }
+    override func idText(_ slot: Int) -> String { snapshot(slot).map { "\($0.id)" } ?? "" }
+    override func wantSlot(_ slot: Int) { if let id = snapshot(slot)?.id { _ = want(id) } }
+    override func mark(_ slot: Int, isDeleted: Bool) {
+        if isDeleted { identity.deleted.insert(slot) } else { identity.deleted.remove(slot) }
+    }
     override var hasInsertions: Bool { !inserting.isEmpty }
     override func lookUp(in source: any GraphSource) async throws -> Bool { try await findRows(in: source) }
     override func endLookUp() { rows = [:] }

@@ -91,7 +91,10 @@ extension Table {
             guard let model = model(at: slot) else { continue }
             let old = vanished.contains(slot) ? nil : snapshots[slot]
             if identity.deleted.contains(slot) {
-                if let old { plan.delete(D.schema.deletion(of: old), rank, isShared) }
+                if let old {
+                    plan.delete(D.schema.deletion(of: old), rank, isShared)
+                    noteDeleted(old, in: &plan)
+                }
                 let id = mapping.idOf(model)
                 plan.isDeleting = true
                 plan.forget.append { [self] in forget(id) }
@@ -107,6 +110,7 @@ extension Table {
                 }
                 let change = D.schema.update(from: old, to: new)
                 plan.update(change.row, change.links, isShared)
+                note(old, new, in: &plan)
                 let written = writtenLinks(of: model)
                 plan.commit.append { [self] in
                     snapshots[slot] = new
@@ -193,7 +197,7 @@ extension Table {
 
     /// The DTO of a loaded model: properties that are clean as in the snapshot.
     func rebuilt(_ old: D, _ model: D.Model, _ slot: Int) throws -> D {
-        try build(model, old: old) { [self] step, index in
+        try build(model, old: old, isCounted: true) { [self] step, index in
             try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot)
         }
     }
@@ -206,17 +210,24 @@ extension Table {
         return try build(model, old: old) { [self] step, index in isKnown(step, index, model, slot) }
     }
 
-    private func build(_ model: D.Model, old: D?, isDirty: (Step<D>, Int) throws -> Bool) throws -> D {
+    /// - Parameter isCounted: whether what differs from `old` is an update, which the row's version counts.
+    private func build(
+        _ model: D.Model, old: D?, isCounted: Bool = false, isDirty: (Step<D>, Int) throws -> Bool
+    ) throws -> D {
         var values: [Any] = []
+        var version: Int?
+        var isEdited = false
         for (property, entry) in zip(D.schema.properties, mapping.entries) {
             guard let index = entry else {
                 throw GraphError(.invalidSchema, "no entry covers it", type: D.schema.name, property: property.name)
             }
             let step = mapping.steps[index]
-            if let old, try !isDirty(step, index) {
+            if step.isVersion { version = values.count }
+            if let old, try step.isVersion || !isDirty(step, index) {
                 values.append(old[keyPath: property.path])
                 continue
             }
+            isEdited = true
             do {
                 guard let answer = step.answer else {
                     throw GraphError(.invalidSchema, "no way back", type: D.schema.name, property: property.name)
@@ -227,6 +238,7 @@ extension Table {
                 throw error
             }
         }
+        if let version, isCounted, isEdited, let count = values[version] as? Int { values[version] = count + 1 }
         return try D.schema.make { values[$0] }
     }
 

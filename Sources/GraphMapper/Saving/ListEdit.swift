@@ -1,5 +1,5 @@
 /// One row's edit of an ordered link.
-enum ListEdit: Hashable {
+package enum ListEdit: Hashable {
     case delete(Int64)
     case move(from: Int64, to: Int64)
     /// A target's key, and where it goes.
@@ -10,7 +10,7 @@ enum ListEdit: Hashable {
     /// What stays is a longest increasing run of matched rows (patience sorting); other matched rows move, the rest
     /// is deleted or inserted. Where no position is free between two neighbours the whole list is numbered anew.
     /// Complexity: O(n log n).
-    static func minimal(
+    package static func minimal(
         from base: [[StoredValue]], _ positions: [Int64], to targets: [[StoredValue]], gap: Int64
     ) -> [ListEdit] {
         let matches = match(base, targets)
@@ -30,6 +30,12 @@ enum ListEdit: Hashable {
             }
         }
         return edits
+    }
+
+    /// How many edits they are, where positions leave room.
+    static func count(from base: [[StoredValue]], to targets: [[StoredValue]]) -> Int {
+        let positions = base.indices.map { Int64($0) << 20 }
+        return minimal(from: base, positions, to: targets, gap: 1 << 20).count
     }
 
     /// For each target the row that it takes over. Equal runs at both ends match in place, the rest in order of
