@@ -43,7 +43,7 @@ public class ReadTransaction: GraphSource {
     where D.ID: Storable & Hashable {
         guard let record = type as? any StoredRecord.Type else { throw notStored(type) }
         func fetch<R: StoredRecord>(_ record: R.Type) throws -> [D] {
-            try select(record, where: keyColumns(record), isIn: Self.encoded(ids)) as? [D] ?? []
+            try Self.same(select(record, where: keyColumns(record), isIn: Self.encoded(ids)))
         }
         return try fetch(record)
     }
@@ -54,9 +54,14 @@ public class ReadTransaction: GraphSource {
         guard let record = type as? any StoredRecord.Type else { throw notStored(type) }
         func fetch<R: StoredRecord>(_ record: R.Type) throws -> [D] {
             let columns = R.schema.properties.first { $0.name == name }?.columnNames ?? [name]
-            return try select(record, where: columns.map(Layout.quoted), isIn: Self.encoded(owners)) as? [D] ?? []
+            return try Self.same(select(record, where: columns.map(Layout.quoted), isIn: Self.encoded(owners)))
         }
         return try fetch(record)
+    }
+
+    /// The records as what they are; a cast would copy each.
+    private static func same<R, D>(_ records: [R]) -> [D] {
+        R.self == D.self ? unsafeBitCast(records, to: [D].self) : []
     }
 
     private static func encoded(_ ids: [some Storable]) -> [StoredValue] {

@@ -16,7 +16,7 @@ where
     ) {
         self.init(
             .back(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { try Step<D>.required($0, from()) }))
     }
 
@@ -28,7 +28,7 @@ where
     ) {
         self.init(
             .back(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
     }
 

@@ -15,7 +15,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     ) {
         self.init(
             .field(
-                from(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, conversion))
     }
 
@@ -27,7 +27,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     ) {
         self.init(
             .field(
-                from(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] }, set: nil, conversion))
+                from(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] }, set: nil, conversion))
     }
 }
 
@@ -38,8 +38,8 @@ extension Field where V == W {
         _ from: @autoclosure @escaping () -> KeyPath<D, V>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, V>
     ) {
-        var step: Step<D> = .field(from(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] })
-        step.read = { dto, model in model[keyPath: to()] = dto.pointee[keyPath: from()] }
+        var step: Step<D> = .field(from(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] })
+        step.read = { dto, model in model[keyPath: to()] = dto.value(at: from()) }
         self.init(step)
     }
 
@@ -48,7 +48,7 @@ extension Field where V == W {
     public init(
         _ from: @autoclosure @escaping () -> KeyPath<D, V>, _ to: @autoclosure @escaping () -> KeyPath<D.Model, V>
     ) {
-        self.init(.field(from(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] }))
+        self.init(.field(from(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] }))
     }
 }
 

@@ -98,9 +98,11 @@ extension Step {
         var step: Step<D> = .toMany(
             C.self, from, to, count: { get($0).count }, models: models, set: set,
             haveIDs: { dto, isID in
-                let children = get(dto)
-                for index in children.indices where !isID(index, children[index].id) { return false }
-                return true
+                get(dto).withUnsafeBufferPointer { children in
+                    guard let first = children.baseAddress else { return true }
+                    for index in children.indices where !isID(index, (first + index).pointee.id) { return false }
+                    return true
+                }
             })
         step.isSame = { left, right in
             let left = get(left)

@@ -15,7 +15,7 @@ where
     ) {
         self.init(
             .reference(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
     }
 
@@ -27,7 +27,7 @@ where
     ) {
         self.init(
             .reference(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, answer: { try Step<D>.required($0, from()) }))
     }
 
@@ -50,7 +50,7 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.pointee[keyPath: foreignKey()].id },
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey()).id },
                 get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first }))
     }
 
@@ -62,7 +62,7 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.pointee[keyPath: foreignKey()]?.id },
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey())?.id },
                 get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first }))
     }
 
@@ -74,7 +74,7 @@ where
     ) {
         self.init(
             .nestedOne(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }))
     }
 
@@ -103,7 +103,7 @@ where
     ) {
         self.init(
             .list(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, models: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, models: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }))
     }
 
@@ -115,7 +115,7 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.pointee[keyPath: foreignKey()].id },
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey()).id },
                 get: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }))
     }
@@ -128,7 +128,7 @@ where
     ) {
         self.init(
             .byKey(
-                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.pointee[keyPath: foreignKey()]?.id },
+                foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey())?.id },
                 get: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }))
     }
@@ -153,7 +153,7 @@ where
     ) {
         self.init(
             .nestedMany(
-                from(), to(), get: { $0.pointee[keyPath: from()] }, models: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, models: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }))
     }
 

@@ -15,7 +15,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     /// For each property of the schema, the step that covers it.
     let entries: [Int?]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
-    @usableFromInline let make: (D, SessionCore) throws -> D.Model
+    @usableFromInline let make: (UnsafePointer<D>, SessionCore) throws -> D.Model
     @usableFromInline let idOf: (D.Model) -> D.ID
     let mistakes: [String]
 
@@ -24,7 +24,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     ///   - properties: one entry for each property of the schema.
     @inlinable @inline(__always)
     public init(_ make: @escaping (D) throws -> D.Model, @MappingBuilder<D> properties: () -> [Step<D>]) {
-        self.init(steps: properties(), passes: Passes(), make: { dto, _ in try make(dto) })
+        self.init(steps: properties(), passes: Passes(), make: { dto, _ in try make(dto.pointee) })
     }
 
     /// For models that must be given other models when they are made.
@@ -40,13 +40,15 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         repeat need(each link)
         self.init(
             steps: properties(), needed: needed, passes: Passes(),
-            make: { dto, core in try make(dto, repeat try (each L).needed(dto[keyPath: each link], core)) })
+            make: { dto, core in
+                try make(dto.pointee, repeat try (each L).needed(dto.pointee[keyPath: each link], core))
+            })
     }
 
     @usableFromInline
     init(
         steps unnumbered: [Step<D>], needed: Set<AnyKeyPath> = [], passes: Passes<D>,
-        make: @escaping (D, SessionCore) throws -> D.Model
+        make: @escaping (UnsafePointer<D>, SessionCore) throws -> D.Model
     ) {
         var steps = unnumbered
         for index in steps.indices { steps[index].isNeeded = steps[index].property.map(needed.contains) ?? false }

@@ -62,3 +62,10 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     var isVersion = false
     @usableFromInline init() {}
 }
+
+extension UnsafePointer {
+    /// The property at `path`. A stored one of a struct is read where it lies: through a key path the whole struct would
+    /// be copied, and all that it refers to be retained. Of a literal the compiler folds all this into one load.
+    @inlinable @inline(__always)
+    func value<V>(at path: KeyPath<Pointee, V>) -> V { pointer(to: path)?.pointee ?? pointee[keyPath: path] }
+}

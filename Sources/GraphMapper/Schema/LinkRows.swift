@@ -37,10 +37,10 @@ public final class LinkRows {
         // Most keys are bytes; the first call says what it is if not.
         let found = read(cursor.handle, column, StorageClass.blob.rawValue, &cell)
         if found != StorageClass.blob.rawValue { _ = read(cursor.handle, column, found, &cell) }
-        switch StorageClass(rawValue: found) {
-        case .blob, .text: cell.bits = keep(cell.bytes)
-        case .integer, .real: break
-        default: throw ColumnMismatch(column: column, wanted: StorageClass.blob.rawValue, found: found)
+        if found == StorageClass.blob.rawValue || found == StorageClass.text.rawValue {
+            cell.bits = keep(cell.bytes)
+        } else if found == StorageClass.null.rawValue {
+            throw ColumnMismatch(column: column, wanted: StorageClass.blob.rawValue, found: found)
         }
         cells.append(StoredCell(cell: cell, storage: found))
     }

@@ -44,6 +44,15 @@ extension Table {
 
     @inlinable @discardableResult func offer(_ dto: D) -> Int32 { withUnsafePointer(to: dto) { offer($0) } }
 
+    /// Makes room for so many DTOs, which most often are new.
+    @inlinable func reserve(_ count: Int) {
+        guard incoming.isEmpty else { return }
+        indices.reserveCapacity(count)
+        ids.reserveCapacity(count)
+        incoming.reserveCapacity(count)
+        arrived.reserveCapacity(count)
+    }
+
     /// Asks for the DTO with this id, unless it is here, and answers its index.
     @inlinable func want(_ id: D.ID) -> Int32 {
         let new = Int32(truncatingIfNeeded: incoming.count)

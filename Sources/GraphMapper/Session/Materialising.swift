@@ -44,9 +44,10 @@ extension Table {
                 slots[Int(index)] = Int32(truncatingIfNeeded: slot)
                 continue
             }
-            guard let dto = incoming[Int(index)] else { throw dangling(id) }
+            guard incoming[Int(index)] != nil else { throw dangling(id) }
             do {
-                slots[Int(index)] = Int32(truncatingIfNeeded: identity.register(id, try mapping.make(dto, core)))
+                let model = try withPointer(to: Int(index), of: incoming) { try mapping.make($0, core) }
+                slots[Int(index)] = Int32(truncatingIfNeeded: identity.register(id, model))
                 made.append(id)
             } catch is NotYet {
                 waiting.append(index)
@@ -85,7 +86,7 @@ extension Table {
             return nil
         }
         do {
-            _ = try mapping.make(dto, core)
+            _ = try withUnsafePointer(to: dto) { try mapping.make($0, core) }
             return nil
         } catch { return error as? NotYet }
     }

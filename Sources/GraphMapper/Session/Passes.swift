@@ -25,6 +25,7 @@
         offerAll = { table, dtos in
             dtos.withUnsafeBufferPointer { dtos in
                 guard let first = dtos.baseAddress else { return }
+                table.reserve(dtos.count)
                 for index in dtos.indices { table.offer(first + index) }
             }
         }
