@@ -53,6 +53,8 @@ struct LinkTable {
         insertFirst =
             "INSERT INTO \(name) (\(columns)) SELECT \(marks) "
             + "WHERE NOT EXISTS (SELECT 1 FROM \(name) WHERE \(isOwner))"
+            + (link.keyColumns.isEmpty
+                ? "" : " AND EXISTS (\(RowStatements.select(link.table, [], link.keyColumns)))")
         delete = "DELETE FROM \(name) WHERE \(isOwner) AND position = ?"
         move = "UPDATE \(name) SET position = ? WHERE \(isOwner) AND position = ?"
     }

@@ -21,7 +21,7 @@ public enum UpsertPolicy: Sendable, Hashable {
 /// Reads and writes in one transaction. Ends with its closure.
 public final class WriteTransaction: ReadTransaction, ChangeSink {
     private var lastInsertion: (table: String, columns: [String], sql: String)?
-    private var lastLink: (table: String, property: String, list: LinkTable)?
+    private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
 
     /// Adds a record with its ordered links; throws a ``StoreError`` if its key is there.
     public func insert<R: StoredRecord>(_ record: R) async throws {
@@ -144,9 +144,12 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
 
     /// The statements of a link's table, which most often is the one before.
     private func linkTable(_ link: ChangeSet.Relink) -> LinkTable {
-        if let last = lastLink, last.table == link.table, last.property == link.property { return last.list }
+        let isNew = link.keyColumns.isEmpty
+        if let last = lastLink, last.table == link.table, last.property == link.property, last.isNew == isNew {
+            return last.list
+        }
         let list = LinkTable(link)
-        lastLink = (link.table, link.property, list)
+        lastLink = (link.table, link.property, isNew, list)
         return list
     }
 
@@ -157,8 +160,11 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         if link.base.isEmpty, link.targets.count >= width {
             // The first row goes in only if nobody else filled the list: no statement is spent on looking.
             try connection.execute(
-                list.insertFirst, link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key)
-            if connection.changeCount == 0 { return .list(try rows(list, link).flatMap(\.target)) }
+                list.insertFirst, link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key
+                    + (link.keyColumns.isEmpty ? [] : link.key))
+            if connection.changeCount == 0 {
+                return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))
+            }
             try connection.executeEach(
                 list.insert,
                 stride(from: width, to: link.targets.count, by: width).lazy.map { start in

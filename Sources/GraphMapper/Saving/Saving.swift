@@ -174,7 +174,8 @@ private struct ConflictResolver {
             table: row.table, keyColumns: row.keyColumns, key: row.key, columns: [], values: [], expected: [])
         var clashes: [(property: String, places: [Int])] = []
         for place in row.columns.indices {
-            if theirs[place] == row.expected[place] || theirs[place] == row.values[place] {
+            let isVersion = row.columns[place] == rules?.version
+            if theirs[place] == row.expected[place] || theirs[place] == row.values[place] && !isVersion {
                 // Nobody else has changed it, or both in the same way.
                 new.take(row, place, row.values[place], theirs[place])
                 continue

@@ -45,6 +45,24 @@ public final class LinkRows {
         cells.append(StoredCell(cell: cell, storage: found))
     }
 
+    /// Takes a value.
+    func append(_ value: StoredValue) {
+        var cell = Cell()
+        let storage: StorageClass
+        switch value {
+        case .null: storage = .null
+        case .integer(let number): (storage, cell.bits) = (.integer, UInt64(bitPattern: number))
+        case .real(let number): (storage, cell.bits) = (.real, number.bitPattern)
+        case .text(var text):
+            (storage, cell.count) = (.text, text.utf8.count)
+            cell.bits = text.withUTF8 { keep(UnsafeRawBufferPointer($0)) }
+        case .blob(let bytes):
+            (storage, cell.count) = (.blob, bytes.count)
+            cell.bits = bytes.withUnsafeBytes { keep($0) }
+        }
+        cells.append(StoredCell(cell: cell, storage: storage.rawValue))
+    }
+
     /// Copies bytes to the arena and answers where they lie in it.
     private func keep(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
         if arena.count - used < bytes.count {
@@ -66,6 +84,18 @@ public final class LinkRows {
             return try withUnsafeMutablePointer(to: &header) { header in
                 try body(RowCursor(LinkReading.shared.functions, handle: OpaquePointer(header)))
             }
+        }
+    }
+}
+
+extension Storable {
+    /// The value that these stored values are.
+    static func decoded(_ values: [StoredValue]) throws -> Self {
+        let rows = LinkRows()
+        for value in values { rows.append(value) }
+        return try rows.withCursor { cursor in
+            var position = RowPosition()
+            return try read(cursor, at: &position)
         }
     }
 }

@@ -83,7 +83,8 @@ public struct ChangeSet: Sendable, Hashable {
         public var base: [StoredValue]
         /// The targets' keys as they are to be, one after the other.
         public var targets: [StoredValue]
-        /// The columns of the key of the row that has the links; nothing if the sink need not know whether it is there.
+        /// The columns of the key of the row that has the links; none if it is new, so
+        /// that it need not be looked for.
         public var keyColumns: [String]
         /// The columns of the link table that hold the key of the row that has the links.
         public var ownerColumns: [String]

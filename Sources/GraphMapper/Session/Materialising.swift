@@ -101,8 +101,10 @@ extension Table {
                 guard isOld else { return try mapping.readAll(dto, model) }
                 for step in mapping.steps {
                     guard let read = step.read else { continue }
-                    if isUnedited(step.isClean, slot, model) || takesTheirs(step, slot, model, dto) {
+                    if isUnedited(step.isClean, slot, model) {
                         try read(dto, model)
+                    } else {
+                        try settle(step, slot, model, dto, read)
                     }
                 }
             }

@@ -7,7 +7,8 @@ public struct RefreshMode {
     public static var keepingChanges: Self { Self(isDiscarding: false, merge: nil) }
     /// Everything takes what is stored; new and deleted objects that were not saved are forgotten.
     public static var discardingChanges: Self { Self(isDiscarding: true, merge: nil) }
-    /// Asks about each value that both have changed. Links that the app has changed keep the app's.
+    /// Asks about each value that both have changed. Links that the app has changed keep the app's. What is merged is a
+    /// change of the app's, which the next save writes.
     public static func merging(_ winner: @escaping (Conflict) -> Conflict.Resolution) -> Self {
         Self(isDiscarding: false, merge: winner)
     }
@@ -85,21 +86,39 @@ extension SessionCore {
 }
 
 extension Table {
-    /// Whether a property that the app has changed takes the other writer's value.
+    /// What becomes of a property that the app has changed.
     @usableFromInline
-    func takesTheirs(_ step: Step<D>, _ slot: Int, _ model: D.Model, _ theirs: UnsafePointer<D>) -> Bool {
+    func settle(
+        _ step: Step<D>, _ slot: Int, _ model: D.Model, _ theirs: UnsafePointer<D>,
+        _ read: (UnsafePointer<D>, D.Model) throws -> Void
+    ) throws {
         guard let merge = core.merge, let isSame = step.isSame, let old = snapshots[slot],
             let place = D.schema.properties.firstIndex(where: { $0.path == step.property }),
             withUnsafePointer(to: old, { !isSame($0, theirs) }),
             let answer = step.answer, let mine = try? answer(model, old, core),
             let copy = try? D.schema.make(answering: { $0 == place ? mine : old[keyPath: D.schema.properties[$0].path] }
             )
-        else { return false }
+        else { return }
         let property = D.schema.properties[place]
         let conflict = Conflict(
             .value, type: D.schema.name, id: "\(old.id)", property: property.name, base: property.stored(old),
             mine: property.stored(copy), theirs: property.stored(theirs.pointee))
-        return conflict.mine != conflict.theirs && merge(conflict) == .theirs
+        guard conflict.mine != conflict.theirs else { return }
+        switch merge(conflict) {
+        case .mine: return
+        case .theirs: try read(theirs, model)
+        case .merged(let values):
+            guard values.count == conflict.mine.count, let type = property.type as? any Storable.Type else {
+                throw GraphError(
+                    .misuse, "\(conflict.mine.count) values are to be merged, not \(values.count)",
+                    type: conflict.type, id: conflict.id, property: conflict.property)
+            }
+            let merged = try type.decoded(values)
+            let dto = try D.schema.make(answering: {
+                $0 == place ? merged : theirs.pointee[keyPath: D.schema.properties[$0].path]
+            })
+            try withUnsafePointer(to: dto) { try read($0, model) }
+        }
     }
 
     // MARK: Rows that have vanished

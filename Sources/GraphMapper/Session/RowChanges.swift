@@ -7,7 +7,7 @@ extension Schema where D: Identifiable, D.ID: Storable {
         for property in properties where !property.isNested {
             if property.isList {
                 let targets = property.stored(dto)
-                if !targets.isEmpty { links.append(relink(property, row.key, [], targets)) }
+                if !targets.isEmpty { links.append(relink(property, row.key, [], targets, of: [])) }
             } else {
                 property.encode(dto, &row.values)
             }
@@ -31,7 +31,7 @@ extension Schema where D: Identifiable, D.ID: Storable {
             let before = property.stored(old)
             let after = property.stored(new)
             if property.isList {
-                links.append(relink(property, row.key, before, after))
+                links.append(relink(property, row.key, before, after, of: keyColumns))
                 continue
             }
             for (column, pair) in zip(property.columnNames, zip(before, after)) where all || pair.0 != pair.1 {
@@ -62,7 +62,8 @@ extension Schema where D: Identifiable, D.ID: Storable {
     }
 
     private func relink(
-        _ property: Property<D>, _ key: [StoredValue], _ base: [StoredValue], _ targets: [StoredValue]
+        _ property: Property<D>, _ key: [StoredValue], _ base: [StoredValue], _ targets: [StoredValue],
+        of keyColumns: [String]
     ) -> ChangeSet.Change {
         let columns = linkColumns(of: property)
         return .relink(
