@@ -3,14 +3,14 @@ import GraphMapper
 /// What the laws need of a mapping, whatever its type.
 protocol LawSubject {
     /// The table's name and the id, for a model of the mapping's; nil for any other object.
-    func key(of object: AnyObject) -> String?
+    func key(of object: AnyObject) throws -> String?
     /// The DTO of a model that the session made by this mapping; nil for any other object.
     func record(of object: AnyObject, in session: GraphSession) throws -> Any?
 }
 
 extension Mapping: LawSubject {
-    func key(of object: AnyObject) -> String? {
-        (object as? D.Model).map { "\(D.schema.name)(\(id(of: $0)))" }
+    func key(of object: AnyObject) throws -> String? {
+        try (object as? D.Model).map { "\(D.schema.name)(\(try id(of: $0)))" }
     }
 
     func record(of object: AnyObject, in session: GraphSession) throws -> Any? {
@@ -33,7 +33,7 @@ struct ModelGraph {
         var instances: [String: ObjectIdentifier] = [:]
         var waiting = Array(roots.reversed())
         while let model = waiting.popLast() {
-            guard let key = key(of: model) else { continue }
+            guard let key = try key(of: model) else { continue }
             if let known = instances[key] {
                 try ensure(known == ObjectIdentifier(model), "one instance an id: \(key) has two instances")
                 continue
@@ -43,32 +43,35 @@ struct ModelGraph {
             var found: [(label: String, target: AnyObject)] = []
             var mirror: Mirror? = Mirror(reflecting: model)
             while let now = mirror {
-                for child in now.children { collect(child.value, child.label ?? "?", &found) }
+                for child in now.children { try collect(child.value, child.label ?? "?", &found) }
                 mirror = now.superclassMirror
             }
-            links[key] = found.map { "\($0.label) → \(self.key(of: $0.target) ?? "?")" }.sorted()
+            links[key] = try found.map { "\($0.label) → \(try self.key(of: $0.target) ?? "?")" }.sorted()
             waiting += found.reversed().map(\.target)
         }
     }
 
-    private func key(of object: AnyObject) -> String? { subjects.lazy.compactMap { $0.key(of: object) }.first }
+    private func key(of object: AnyObject) throws -> String? {
+        for subject in subjects { if let key = try subject.key(of: object) { return key } }
+        return nil
+    }
 
-    private func collect(_ value: Any, _ label: String, _ found: inout [(label: String, target: AnyObject)]) {
+    private func collect(_ value: Any, _ label: String, _ found: inout [(label: String, target: AnyObject)]) throws {
         if value is any Storable { return }
         let mirror = Mirror(reflecting: value)
         if mirror.displayStyle == .class {
             let object = value as AnyObject
-            if key(of: object) != nil { found.append((label, object)) }
+            if try key(of: object) != nil { found.append((label, object)) }
             return
         }
-        for child in mirror.children { collect(child.value, label, &found) }
+        for child in mirror.children { try collect(child.value, label, &found) }
     }
 
     /// The DTOs that the session makes of the models, by `table(id)`.
     func records(in session: GraphSession) throws -> [String: Any] {
         var records: [String: Any] = [:]
         for model in models {
-            guard let key = key(of: model) else { continue }
+            guard let key = try key(of: model) else { continue }
             for subject in subjects {
                 if let record = try subject.record(of: model, in: session) {
                     records[key] = record

@@ -42,7 +42,11 @@ import Testing
         let session = orderSession()
         let order = try session.map([OrderDTO(id: 1, title: "a", lines: [line(1, 250)], customer: nil)])[0]
         let bad = OrderDTO(id: 1, title: "b", lines: [line(1, 1), line(2, 1, "")], customer: nil)
-        #expect { try session.map([bad]) } throws: { "\($0)".contains("line(2).picture") }
+        #expect {
+            try session.map([bad])
+        } throws: {
+            ($0 as? GraphError)?.path == "order(1).lines[1].picture" && "\($0)".contains("line(2)")
+        }
         #expect(order.title == "a" && order.lines.count == 1 && order.lines[0].price == 250)
         #expect(try session.changes().isEmpty)
     }

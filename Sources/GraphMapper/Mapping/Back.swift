@@ -89,6 +89,9 @@ extension Step {
             return try stored?.id == owner(object, stored, core)?.id
         }
         step.isEmpty = { model($0) == nil }
+        step.forEachEdge = { table, core, body in
+            forEachEdge(to: C.self, table, core, { get($0).map { [(nil, $0.id)] } ?? [] }, body)
+        }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
             if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }

@@ -15,7 +15,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     ) {
         self.init(
             .field(
-                from(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
                 set: { $0[keyPath: to()] = $1 }, conversion))
     }
 
@@ -27,7 +27,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     ) {
         self.init(
             .field(
-                from(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] }, set: nil, conversion))
+                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] }, set: nil, conversion))
     }
 }
 
@@ -38,7 +38,7 @@ extension Field where V == W {
         _ from: @autoclosure @escaping () -> KeyPath<D, V>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, V>
     ) {
-        var step: Step<D> = .field(from(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] })
+        var step: Step<D> = .field(from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] })
         step.read = { dto, model in model[keyPath: to()] = dto.value(at: from()) }
         self.init(step)
     }
@@ -48,7 +48,7 @@ extension Field where V == W {
     public init(
         _ from: @autoclosure @escaping () -> KeyPath<D, V>, _ to: @autoclosure @escaping () -> KeyPath<D.Model, V>
     ) {
-        self.init(.field(from(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] }))
+        self.init(.field(from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] }))
     }
 }
 
@@ -57,10 +57,11 @@ extension Field where V == W {
 extension Step {
     @inlinable @inline(__always)
     static func field<V: Storable>(
-        _ from: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> V, model: @escaping (D.Model) -> V
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> V, model: @escaping (D.Model) -> V
     ) -> Step<D> {
         var step = Step<D>()
         step.property = from
+        step.modelPath = to
         step.isSame = { V.isSame(get($0), get($1)) }
         step.isClean = { snapshot, object, _ in V.isSame(get(snapshot), model(object)) }
         step.answer = { object, _, _ in model(object) }
@@ -73,11 +74,12 @@ extension Step {
 
     @inlinable @inline(__always)
     static func field<V: Storable, W>(
-        _ from: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> V, model: @escaping (D.Model) -> W,
+        _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> V, model: @escaping (D.Model) -> W,
         set: ((D.Model, W) -> Void)?, _ conversion: Conversion<V, W>
     ) -> Step<D> {
         var step = Step<D>()
         step.property = from
+        step.modelPath = to
         step.isSame = { V.isSame(get($0), get($1)) }
         step.check = { dto in _ = try conversion.decode(get(dto)) }
         if let set { step.read = { dto, object in set(object, try conversion.decode(get(dto))) } }
@@ -103,6 +105,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.ID: Storable 
     public init(_ from: KeyPath<D, Ref<C>>, _ to: ReferenceWritableKeyPath<D.Model, C.ID>) {
         var step = Step<D>()
         step.property = from
+        step.modelPath = to
         step.isSame = { $0.pointee[keyPath: from] == $1.pointee[keyPath: from] }
         step.read = { dto, model in model[keyPath: to] = dto.pointee[keyPath: from].id }
         step.isClean = { snapshot, model, _ in C.ID.isSame(snapshot.pointee[keyPath: from].id, model[keyPath: to]) }
@@ -114,6 +117,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.ID: Storable 
     public init(_ from: KeyPath<D, Ref<C>?>, _ to: ReferenceWritableKeyPath<D.Model, C.ID?>) {
         var step = Step<D>()
         step.property = from
+        step.modelPath = to
         step.isSame = { $0.pointee[keyPath: from] == $1.pointee[keyPath: from] }
         step.read = { dto, model in model[keyPath: to] = dto.pointee[keyPath: from]?.id }
         step.isClean = { snapshot, model, _ in C.ID?.isSame(snapshot.pointee[keyPath: from]?.id, model[keyPath: to]) }

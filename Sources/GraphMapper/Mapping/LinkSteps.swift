@@ -168,6 +168,9 @@ extension Step {
         step.visit = { object, _, core in
             if let target = model(object) { try core.table(C.self).slot(of: target) }
         }
+        step.forEachEdge = { table, core, body in
+            forEachEdge(to: C.self, table, core, { id($0).map { [(nil, $0)] } ?? [] }, body)
+        }
         return step
     }
 
@@ -221,6 +224,17 @@ extension Step {
             let targets = try core.table(C.self)
             for target in models(object) { try targets.slot(of: target) }
         }
+        step.forEachEdge = { table, core, body in
+            let ids: (UnsafePointer<D>) -> [(place: Int?, id: C.ID)] = { dto in
+                var ids: [(Int?, C.ID)] = []
+                _ = haveIDs(dto) { index, id in
+                    ids.append((index, id))
+                    return true
+                }
+                return ids
+            }
+            forEachEdge(to: C.self, table, core, ids, body)
+        }
         return step
     }
 
@@ -244,10 +258,11 @@ extension Step {
     @inlinable @inline(__always)
     static func byKey<C: Mappable>(
         _ foreignKey: AnyKeyPath, _ to: AnyKeyPath, key: @escaping (UnsafePointer<C>) -> D.ID?,
-        get: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void
+        get: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void, isList: Bool
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         var step = Step<D>()
         step.modelPath = to
+        step.inverse = foreignKey
         step.targets = [C.self]
         step.gather = { table, range, _, core in
             var owners: [D.ID] = []
@@ -299,6 +314,16 @@ extension Step {
                 }
             }
             holding.note(slot, children, isNew: try core.table(D.self).snapshot(slot) == nil)
+        }
+        step.forEachEdge = { table, core, body in
+            guard let targets = try? core.table(C.self) else { return }
+            var counts: [Int32: Int] = [:]
+            for child in targets.arrived {
+                let owner = targets.withPointer(to: Int(child), of: targets.incoming, key)
+                guard let index = owner.flatMap({ table.indices[IDKey($0)] }) else { continue }
+                body(index, targets, child, isList ? counts[index, default: 0] : nil)
+                counts[index, default: 0] += 1
+            }
         }
         step.attach = { core in attach(C.self, foreignKey, get, set, core) }
         step.restoreHeld = { table, slots, core in restoreHeld(table, slots, foreignKey, key, get, set, core) }

@@ -51,7 +51,8 @@ where
         self.init(
             .byKey(
                 foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey()).id },
-                get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first }))
+                get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
+                isList: false))
     }
 
     /// The other side holds the foreign key, which may be NULL.
@@ -63,7 +64,8 @@ where
         self.init(
             .byKey(
                 foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey())?.id },
-                get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first }))
+                get: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
+                isList: false))
     }
 
     /// A nested DTO.
@@ -117,7 +119,8 @@ where
             .byKey(
                 foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey()).id },
                 get: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }))
+                set: { $0[keyPath: to()] = $1 },
+                isList: true))
     }
 
     /// The other side holds the foreign key, which may be NULL.
@@ -130,7 +133,8 @@ where
             .byKey(
                 foreignKey(), to(), key: { (child: UnsafePointer<C>) in child.value(at: foreignKey())?.id },
                 get: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }))
+                set: { $0[keyPath: to()] = $1 },
+                isList: true))
     }
 
     /// The other side holds the foreign key; the model keeps a set.
@@ -142,7 +146,8 @@ where
             .byKey(
                 foreignKey, to, key: { (child: UnsafePointer<C>) in child.pointee[keyPath: foreignKey].id },
                 get: { Array($0[keyPath: to]) },
-                set: { $0[keyPath: to] = Set($1) }))
+                set: { $0[keyPath: to] = Set($1) },
+                isList: true))
     }
 
     /// Nested DTOs.

@@ -17,6 +17,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
     @usableFromInline let make: (UnsafePointer<D>, SessionCore) throws -> D.Model
     @usableFromInline let idOf: (D.Model) -> D.ID
+    private let hasID: Bool
     let mistakes: [String]
 
     /// - Parameters:
@@ -68,10 +69,12 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         let key = D.schema.key?.path
         if let id = steps.lazy.compactMap({ $0.property == key ? $0.idOf : nil }).first {
             idOf = id
+            hasID = true
         } else {
             let mistake = "\(name): no Field(\\.id, …) says where the model keeps its id"
-            // Whoever asks has passed over the mistake: sessions raise it at their first use.
+            // Never called: a session with a mistaken mapping has no tables, and `id(of:)` throws.
             idOf = { _ in preconditionFailure(mistake) }
+            hasID = false
             mistakes.append(mistake)
         }
         for property in D.schema.properties {
@@ -87,6 +90,16 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
             guard let property = step.property, D.schema.property(at: property) == nil else { continue }
             mistakes.append("\(name): the mapping has an entry for \(property), which the schema does not read")
         }
+        for (path, group) in Dictionary(grouping: steps.filter { $0.modelPath != nil }, by: \.modelPath)
+        where group.count > 1 {
+            mistakes.append("\(name): \(group.count) entries of the mapping set \(path.map { "\($0)" } ?? "?")")
+        }
+        for (key, group) in Dictionary(grouping: steps.filter { $0.inverse != nil }, by: \.inverse)
+        where group.count > 1 {
+            mistakes.append(
+                "\(name): \(group.count) entries of the mapping are the other side of \(key.map { "\($0)" } ?? "?"); "
+                    + "a foreign key has one")
+        }
         if links.count > 64 {
             mistakes.append("\(name): it has \(links.count) links; a mapping has at most 64, so split the model")
         }
@@ -94,7 +107,12 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     }
 
     /// The id that the model has.
-    public func id(of model: D.Model) -> D.ID { idOf(model) }
+    ///
+    /// - Throws: ``GraphError`` of kind `.invalidSchema` if no entry of the mapping says where the model keeps it.
+    public func id(of model: D.Model) throws -> D.ID {
+        guard hasID else { throw GraphError(.invalidSchema, mistakes.joined(separator: "\n"), type: D.schema.name) }
+        return idOf(model)
+    }
 }
 
 extension Mapping {

@@ -34,11 +34,16 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var offerNested: (([D], SessionCore) throws -> Void)?
     /// Takes from the link all targets, or those that are deleted.
     @usableFromInline var drop: ((D.Model, SessionCore, Bool) -> Void)?
+    /// The links of the load under way: the owner's index, the target's table and index, and its place in a list. For the
+    /// walk that an error costs.
+    @usableFromInline var forEachEdge: ((Table<D>, SessionCore, (Int32, AnyTable, Int32, Int?) -> Void) -> Void)?
     /// The nested DTOs, each with its place: for the walk that a conflict costs.
     @usableFromInline var nested: ((D, (any DTO.Type, Any, String) -> Void) -> Void)?
     /// The model's link property, by which a load is told to follow an on-demand link.
     @usableFromInline var modelPath: AnyKeyPath?
     @usableFromInline var isOnDemand = false
+    /// The other side's foreign key, for links that it holds.
+    @usableFromInline var inverse: AnyKeyPath?
     /// Whether the model's initializer needs the link, which then is always followed.
     var isNeeded = false
 

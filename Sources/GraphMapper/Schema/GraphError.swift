@@ -55,10 +55,12 @@ public struct GraphError: Error, Sendable, CustomStringConvertible {
     }
 
     public var description: String {
-        var place = path ?? type ?? ""
-        if path == nil {
-            if let id { place += "(\(id))" }
-            if let property { place += place.isEmpty ? property : ".\(property)" }
+        let object = (type ?? "") + (id.map { "(\($0))" } ?? "")
+        var place = path ?? object
+        if let path {
+            if !path.contains(object) { place += " (\(object))" }
+        } else if let property {
+            place += place.isEmpty ? property : ".\(property)"
         }
         return place.isEmpty ? "\(kind): \(message)" : "\(kind) at \(place): \(message)"
     }

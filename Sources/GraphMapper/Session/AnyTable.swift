@@ -13,6 +13,11 @@ public class AnyTable {
     func requireLoaded() throws {}
     func startLoad() {}
     func endLevel() {}
+    /// The first indices of a load are those of its roots.
+    var rootCount: Int32 { 0 }
+    func noteRoots() {}
+    func label(of index: Int32) -> String { "" }
+    func gatherLinks(into links: inout LoadedLinks) {}
     func expand() throws {}
     /// The links to a type, each with how many objects it named; nil for one that the other side holds.
     func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] { [] }

@@ -55,6 +55,7 @@ public final class GraphSession {
             core.defersForeignKeys = { backing.defersForeignKeys }
         }
         mistakes = mappings.flatMap { [core] in $0.validate(in: core) }
+        if !mistakes.isEmpty { core.forgetTables() }
     }
 
     /// A session without a database: it maps DTOs that it is given.
@@ -87,6 +88,7 @@ public final class GraphSession {
         let table = try core.table(D.self)
         core.startLoad()
         table.mapping.passes.offerAll(table, dtos)
+        core.noteRoots()
         while try core.expand() { try core.requireLoaded() }
         try materialise(dtos)
         return try table.mapping.passes.models(table, dtos)
@@ -109,6 +111,7 @@ public final class GraphSession {
             defer { core.loading = .all }
             loaded = try await roots(source)
             table.mapping.passes.offerAll(table, loaded)
+            core.noteRoots()
             while try core.expand() {
                 for table in core.order where table.hasRequests { try await table.fetch(from: source) }
             }
@@ -120,6 +123,7 @@ public final class GraphSession {
     /// The object with this id: from the session if it has it, without a query, else from the backing.
     public func find<D: Mappable>(_ type: D.Type, _ id: D.ID, loading: Loading = .all) async throws -> D.Model?
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
         if let known = try core.table(D.self).model(id) { return known }
         return try await load(type, loading: loading) { try await $0.fetch(type, ids: [id]) }.first
     }
@@ -146,6 +150,7 @@ public final class GraphSession {
 
     /// Forgets the model, with any edits. An error while a load or save is under way.
     public func evict(_ model: AnyObject) throws {
+        try validate()
         try notBusy()
         try core.anyTable(for: model).evict(model)
     }

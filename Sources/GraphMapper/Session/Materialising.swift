@@ -19,19 +19,19 @@ extension Table {
         for index in arrived {
             try withPointer(to: Int(index), of: incoming) { dto in
                 for (step, check) in checks {
-                    do { try check(dto) } catch { throw located(error, step, dto.pointee) }
+                    do { try check(dto) } catch { throw located(error, step, index) }
                 }
             }
         }
     }
 
-    @usableFromInline func located(_ error: any Error, _ step: Step<D>, _ dto: D) -> any Error {
+    @usableFromInline func located(_ error: any Error, _ step: Step<D>, _ index: Int32) -> any Error {
         guard var error = error as? GraphError, error.path == nil else { return error }
         let name = D.schema.properties.first { $0.path == step.property }?.name
         error.type = D.schema.name
-        error.id = "\(dto.id)"
+        error.id = "\(ids[Int(index)])"
         error.property = name
-        error.path = "\(D.schema.name)(\(dto.id)).\(name ?? "?")"
+        error.path = "\(place(of: index)).\(name ?? "?")"
         return error
     }
 

@@ -25,7 +25,8 @@ extension GraphSession {
     /// Whether the session knows what a link of a model holds: it was loaded, saved or cleared. Nil and empty in one that
     /// is not loaded say nothing.
     public func isLoaded<M: AnyObject>(_ model: M, _ path: PartialKeyPath<M>) throws -> Bool {
-        try core.storedTable(for: model).isLoaded(model, path)
+        try validate()
+        return try core.storedTable(for: model).isLoaded(model, path)
     }
 
     /// Empties a link, also one that was never loaded, so that the next save stores it as empty, or as what the app puts
@@ -34,6 +35,7 @@ extension GraphSession {
     /// - Throws: ``GraphError`` of kind `.misuse` for a link that the other side's foreign key holds and that is not
     ///   loaded: the objects that it would let go of are not known.
     public func clear<M: AnyObject>(_ model: M, _ path: PartialKeyPath<M>) throws {
+        try validate()
         try core.storedTable(for: model).clear(model, path)
     }
 }

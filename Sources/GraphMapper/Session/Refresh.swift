@@ -65,6 +65,7 @@ extension GraphSession {
                 core.beforeTouching = nil
             }
             try want()
+            core.noteRoots()
             while try core.expand() || core.hasRequests {
                 for table in core.order where table.hasRequests { try await table.fetch(from: source) }
             }

@@ -45,6 +45,12 @@ public final class SessionCore {
         sharers[ObjectIdentifier(identity), default: []].append(table)
     }
 
+    /// Without tables nothing can be done by a mapping that has mistakes.
+    func forgetTables() {
+        tables = [:]
+        order = []
+    }
+
     @inlinable func table<D: Mappable>(_ type: D.Type) throws -> Table<D>
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         guard let table = tables[ObjectIdentifier(type)] else { throw missing(type) }
@@ -69,6 +75,9 @@ public final class SessionCore {
         level = 0
         for table in order { table.startLoad() }
     }
+
+    /// What has been asked for until now is what the load starts from.
+    func noteRoots() { for table in order { table.noteRoots() } }
 
     /// Follows the links of everything gathered and not yet followed; true if there is more to fetch.
     func expand() throws -> Bool {

@@ -32,6 +32,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     /// Copies of DTOs that came before, whose nested DTOs have not been offered.
     @exclusivity(unchecked) @usableFromInline var copies: [D] = []
     var expanded = 0
+    private var roots: Int32 = 0
     var levelEnd = Int.max
     var requests: [(any GraphSource) async throws -> [D]] = []
 
@@ -76,7 +77,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     @usableFromInline func dangling(_ id: D.ID) -> GraphError {
         GraphError(
-            .dangling, "it is referred to, but the source has no such object", type: D.schema.name, id: "\(id)")
+            .dangling, "it is referred to, but the source has no such object", type: D.schema.name, id: "\(id)",
+            path: indices[IDKey(id)].flatMap { core.path(to: self, $0) })
     }
 
     @inlinable func snapshot(_ slot: Int) -> D? { slot < snapshots.count ? snapshots[slot] : nil }
@@ -116,6 +118,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func wantAll() { wantEverything() }
     override func requireLoaded() throws { try requireWanted() }
     override func endLevel() { levelEnd = arrived.count }
+    override var rootCount: Int32 { roots }
+    override func noteRoots() { roots = Int32(truncatingIfNeeded: ids.count) }
+    override func label(of index: Int32) -> String { "\(D.schema.name)(\(ids[Int(index)]))" }
+    override func gatherLinks(into links: inout LoadedLinks) { addLinks(to: &links) }
     override func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] { linkCounts(to: target) }
     override func expand() throws { try followLinks() }
     override func fetch(from source: any GraphSource) async throws { try await fetchWanted(from: source) }

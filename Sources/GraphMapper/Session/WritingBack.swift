@@ -69,11 +69,24 @@ extension Table {
         if steps.isEmpty { walked = identity.models.count }
         while walked < identity.models.count {
             if let model = model(at: walked), identity.deleted.isEmpty || !identity.deleted.contains(walked) {
-                for visit in steps { try visit(model, walked, core) }
+                do { for visit in steps { try visit(model, walked, core) } } catch { throw located(error, model) }
             }
             walked += 1
         }
         return true
+    }
+
+    /// The error, with the link that led to it.
+    @usableFromInline func located(_ error: any Error, _ model: D.Model) -> any Error {
+        guard var error = error as? GraphError, error.path == nil else { return error }
+        let step = mapping.steps.first { step in
+            do { try step.visit?(model, walked, core) } catch { return true }
+            return false
+        }
+        guard let step else { return error }
+        let name = D.schema.properties.first { $0.path == step.property }?.name ?? step.modelName
+        error.path = "\(D.schema.name)(\(mapping.idOf(model))).\(name)"
+        return error
     }
 
     /// Objects that the walk found are forgotten unless the save succeeds.

@@ -1,0 +1,90 @@
+/// Ways from a root of the load under way to what it has gathered, found by a walk that only an error costs.
+extension SessionCore {
+    /// The shortest way to an object, such as `user(7).cart.items[3]`; nil if no root leads there.
+    ///
+    /// - Parameter index: the object's index in the load of `target`.
+    ///
+    /// Complexity: O(objects and links gathered).
+    func path(to target: AnyTable, _ index: Int32) -> String? {
+        let goal = LoadedObject(table: target, index: index)
+        let links = order.reduce(into: [:]) { links, table in table.gatherLinks(into: &links) }
+        var steps: [(object: LoadedObject, name: String, parent: Int?)] = []
+        var seen: Set<LoadedObject> = []
+        for table in order {
+            for root in 0..<table.rootCount where seen.insert(LoadedObject(table: table, index: root)).inserted {
+                steps.append((LoadedObject(table: table, index: root), table.label(of: root), nil))
+            }
+        }
+        var next = 0
+        while next < steps.count {
+            let object = steps[next].object
+            if object == goal { return Self.text(steps.map { ($0.name, $0.parent) }, next) }
+            for link in links[object] ?? [] where seen.insert(link.target).inserted {
+                steps.append((link.target, link.name, next))
+            }
+            next += 1
+        }
+        return nil
+    }
+
+    private static func text(_ steps: [(name: String, parent: Int?)], _ last: Int) -> String {
+        var names: [String] = []
+        var next: Int? = last
+        while let place = next {
+            names.append(steps[place].name)
+            next = steps[place].parent
+        }
+        names.reverse()
+        // A way of a million steps helps nobody.
+        if names.count > 32 { names.replaceSubrange(16..<names.count - 15, with: ["…\(names.count - 31) more…"]) }
+        return names.joined(separator: ".")
+    }
+}
+
+/// An object of the load under way.
+struct LoadedObject: Hashable {
+    let table: ObjectIdentifier
+    let index: Int32
+
+    init(table: AnyTable, index: Int32) {
+        self.table = ObjectIdentifier(table)
+        self.index = index
+    }
+}
+
+/// The links of the objects of a load, each with its name: `items[3]`.
+typealias LoadedLinks = [LoadedObject: [(target: LoadedObject, name: String)]]
+
+extension Table {
+    func addLinks(to links: inout LoadedLinks) {
+        for step in mapping.steps {
+            let name = D.schema.properties.first { $0.path == step.property }?.name ?? step.modelName
+            step.forEachEdge?(self, core) { owner, targets, target, place in
+                let name = place.map { "\(name)[\($0)]" } ?? name
+                links[LoadedObject(table: self, index: owner), default: []].append(
+                    (LoadedObject(table: targets, index: target), name))
+            }
+        }
+    }
+
+    /// A place in the load under way: the way from a root, or else the object alone.
+    func place(of index: Int32) -> String { core.path(to: self, index) ?? label(of: index) }
+}
+
+extension Step {
+    /// The name of the model's property, for links that no property of the DTO covers.
+    var modelName: String { modelPath.map { "\($0)".split(separator: ".").last.map(String.init) ?? "\($0)" } ?? "?" }
+
+    /// The edges of a step whose targets' ids the DTOs have.
+    @usableFromInline static func forEachEdge<C: Mappable>(
+        to _: C.Type, _ table: Table<D>, _ core: SessionCore, _ ids: (UnsafePointer<D>) -> [(place: Int?, id: C.ID)],
+        _ body: (Int32, AnyTable, Int32, Int?) -> Void
+    ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        guard let targets = try? core.table(C.self) else { return }
+        for owner in table.arrived {
+            for (place, id) in table.withPointer(to: Int(owner), of: table.incoming, ids) {
+                if let target = targets.indices[IDKey(id)] { body(owner, targets, target, place) }
+            }
+        }
+    }
+}
