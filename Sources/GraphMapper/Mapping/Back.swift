@@ -74,6 +74,7 @@ extension Step {
         step.property = from
         step.modelPath = to
         step.targets = [C.self]
+        step.named = { model($0) }
         step.isSame = { get($0) == get($1) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)

@@ -12,6 +12,8 @@ struct WritePlan {
     /// What it forgets then, after all links to it are gone.
     var forget: [() -> Void] = []
     var isDeleting = false
+    /// What rules delete.
+    var ruledOut: [RuledOut] = []
     /// The values, as last read, of rows whose unique values or foreign keys are changed in parts.
     var images: [RowID: [StoredValue]] = [:]
     /// The rows that the lists of deleted rows hold.

@@ -20,6 +20,8 @@ public struct GraphError: Error, Sendable, CustomStringConvertible {
         public static let tooLarge = Kind("too large")
         /// A link is not where it could be written from.
         public static let unreachable = Kind("unreachable")
+        /// A link's rule denies a deletion.
+        public static let denied = Kind("denied")
         /// Something was called that may not be called now.
         public static let misuse = Kind("misuse")
     }

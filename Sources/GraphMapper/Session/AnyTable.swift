@@ -47,6 +47,19 @@ public class AnyTable {
     func hasSnapshot(_ slot: Int) -> Bool { false }
     func forgetSnapshot(_ slot: Int) {}
     func attach() {}
+    // Rules about what is deleted with what.
+    var hasDeleteRules: Bool { false }
+    func dependents() throws -> [RuledOut] { [] }
+    func orphans() throws -> [RuledOut] { [] }
+    func owned() -> [ObjectIdentifier] { [] }
+    func checkDenied() throws {}
+    func hide(_ object: AnyObject) -> Bool { false }
+    func show(_ object: AnyObject) {}
+    func forgetAdded(_ object: AnyObject) {}
+    func isHidden(_ object: AnyObject) -> Bool { false }
+    func isMoved(_ object: AnyObject, _ inverse: AnyKeyPath?, _ owner: AnyObject) -> Bool { false }
+    func object(at slot: Int) -> AnyObject? { nil }
+    func idText(of object: AnyObject) -> String { "" }
     // What a save asks about rows.
     var rules: TableRules? { nil }
     func keySlots() -> [[StoredValue]: Int] { [:] }

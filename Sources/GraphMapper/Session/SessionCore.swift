@@ -139,6 +139,9 @@ public final class SessionCore {
 
     /// Makes the session agree with what was stored.
     func commit(_ plan: WritePlan) {
+        for object in plan.ruledOut where object.table.hide(object.object) {
+            object.table.forgetAdded(object.object)
+        }
         for step in plan.commit { step() }
         for step in plan.settle { step() }
         guard plan.isDeleting else { return }
@@ -150,14 +153,12 @@ public final class SessionCore {
     /// Walks everything that the session knows, and what it reaches; answers the changes with what to do once
     /// they are stored.
     func plan() throws -> WritePlan {
-        defer { for table in order { table.endWalk() } }
-        for table in order { table.startWalk() }
-        var isProgressing = true
-        while isProgressing {
-            isProgressing = false
-            for table in order where try table.walk() { isProgressing = true }
-        }
         var plan = WritePlan()
+        defer {
+            for table in order { table.endWalk() }
+            show(plan.ruledOut)
+        }
+        try walkRuled(&plan.ruledOut)
         for table in order where table.isStored { try table.collect(into: &plan) }
         plan.order = try plan.ordered(self)
         return plan

@@ -155,6 +155,20 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     var hasCompounds: Bool {
         ownRules.hasCompounds || core.uniqueColumns(D.schema.name).contains { $0.count > 1 }
     }
+    override var hasDeleteRules: Bool { mapping.steps.contains { $0.rule != .nullify } }
+    override func dependents() throws -> [RuledOut] { try cascading() }
+    override func orphans() throws -> [RuledOut] { try letGo() }
+    override func owned() -> [ObjectIdentifier] { ownedObjects() }
+    override func checkDenied() throws { try checkDenials() }
+    override func hide(_ object: AnyObject) -> Bool { hideObject(object) }
+    override func show(_ object: AnyObject) { showObject(object) }
+    override func forgetAdded(_ object: AnyObject) { added.removeAll { $0 === object } }
+    override func isHidden(_ object: AnyObject) -> Bool { (object as? D.Model).map(isDeleted) ?? false }
+    override func isMoved(_ object: AnyObject, _ inverse: AnyKeyPath?, _ owner: AnyObject) -> Bool {
+        isMovedAway(object, inverse, owner)
+    }
+    override func object(at slot: Int) -> AnyObject? { model(at: slot) }
+    override func idText(of object: AnyObject) -> String { (object as? D.Model).map { "\(mapping.idOf($0))" } ?? "" }
     override var rules: TableRules? { ownRules }
     override func keySlots() -> [[StoredValue]: Int] { slotsByKey() }
     override func idText(_ slot: Int) -> String { snapshot(slot).map { "\($0.id)" } ?? "" }
