@@ -11,10 +11,33 @@ func show(_ text: String, indent: String = "  ") {
     fflush(nil)
 }
 
-/// Runs `body` and answers with how long it took, in words.
-func timed<T>(_ body: () async throws -> T) async rethrows -> (result: T, time: String) {
+/// What a long piece of work is at.
+final class Status: @unchecked Sendable {
+    // Sendable because the lock guards the one variable.
+    private let lock = NSLock()
+    private var current: String
+
+    init(_ text: String) { current = text }
+
+    var text: String {
+        get { lock.withLock { current } }
+        set { lock.withLock { current = newValue } }
+    }
+}
+
+/// Runs `body` and answers with how long it took, in words. Work that takes longer than a second says each second what
+/// it is at.
+func timed<T>(_ doing: String, _ body: (Status) async throws -> T) async rethrows -> (result: T, time: String) {
+    let status = Status(doing)
+    let notice = Task.detached {
+        while true {
+            try await Task.sleep(for: .seconds(1))
+            show("\(status.text)…")
+        }
+    }
+    defer { notice.cancel() }
     let start = ContinuousClock.now
-    let result = try await body()
+    let result = try await body(status)
     return (result, words(ContinuousClock.now - start))
 }
 

@@ -4,9 +4,10 @@ import ShopModels
 /// Loads everything: one instance for each stored object.
 func identityScene(_ shop: Shop, _ session: GraphSession) async throws -> Cast {
     title("One instance for each stored object")
-    show("loading…")
     _ = shop.log.take()
-    let (users, time) = try await timed { try await session.models(Query(UserRecord.self).sorted(by: \.name)) }
+    let (users, time) = try await timed("loading") { _ in
+        try await session.models(Query(UserRecord.self).sorted(by: \.name))
+    }
     let statements = shop.log.take().count
     let cast = try Cast(users, of: shop)
     let items = users.compactMap(\.cart).flatMap(\.items)

@@ -6,7 +6,8 @@ struct Options {
         usage: ShoppingCart [--users N] [--file PATH]
 
           --users N     users to seed an empty file with, at least 2 (the default); try 100000
-          --file PATH   the SQLite file; by default shop.sqlite in the temporary directory
+          --file PATH   the SQLite file; by default .build/shop.sqlite in this directory, or
+                        shop.sqlite in the temporary directory if there is no .build
           --help        this text
         """
 
@@ -18,9 +19,18 @@ struct Options {
     var users = 2
     /// Whether the number of users was asked for.
     var isCountGiven = false
-    var path = FileManager.default.temporaryDirectory.appendingPathComponent("shop.sqlite").path
+    var path = defaultPath
     var isDefaultPath = true
     var isHelp = false
+
+    /// Beside what is built of this checkout, so that two checkouts do not share it.
+    private static var defaultPath: String {
+        let files = FileManager.default
+        var isFolder: ObjCBool = false
+        let build = URL(fileURLWithPath: files.currentDirectoryPath).appendingPathComponent(".build")
+        let isThere = files.fileExists(atPath: build.path, isDirectory: &isFolder) && isFolder.boolValue
+        return (isThere ? build : files.temporaryDirectory).appendingPathComponent("shop.sqlite").path
+    }
 
     init(_ arguments: some Sequence<String>) throws {
         var rest = arguments.makeIterator()

@@ -13,12 +13,12 @@ func seedOrFind(_ shop: Shop, _ options: Options) async throws {
         }
         return
     }
-    let (changes, time) = try await timed { try await seed(shop, options.users) }
+    let (changes, time) = try await timed("seeding") { status in try await seed(shop, options.users, status) }
     show("seeded \(count(options.users, "user")): \(changes) changes in \(time)")
 }
 
 /// - Returns: how many changes it took.
-private func seed(_ shop: Shop, _ users: Int) async throws -> Int {
+private func seed(_ shop: Shop, _ users: Int, _ status: Status) async throws -> Int {
     let first = shop.session()
     let espresso = ShopItem(name: "espresso", price: 250)
     espresso.picture = URL(string: "https://shop.example/espresso.png")
@@ -32,7 +32,7 @@ private func seed(_ shop: Shop, _ users: Int) async throws -> Int {
         let end = min(start + step, users)
         for index in start..<end { try session.add(makeUser(index, sharing: shared)) }
         changes += try await session.save().changes.count
-        if users > step { show("\(end) of \(users) users saved") }
+        status.text = "seeding: \(end) of \(users) users saved"
     }
     return changes
 }

@@ -6,8 +6,7 @@ func volatileScene(_ shop: Shop, _ session: GraphSession, _ cast: Cast) async th
     title("A volatile property")
     cast.espresso.isSelected = true
     show("isSelected = true: \(count(try session.changes().changes.count, "change")) to save")
-    show("refreshing…")
-    let (_, time) = try await timed { try await session.refresh() }
+    let (_, time) = try await timed("refreshing") { _ in try await session.refresh() }
     show("after a refresh (\(time)), isSelected is \(cast.espresso.isSelected)")
     show(
         "and the picture, which the scene before cleared in the file: \(cast.espresso.picture?.absoluteString ?? "nil")"

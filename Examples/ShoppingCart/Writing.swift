@@ -18,10 +18,10 @@ func writingScene(_ shop: Shop, _ session: GraphSession, _ cast: Cast) async thr
 
 private func save(_ shop: Shop, _ session: GraphSession, _ cast: Cast) async throws {
     show("what a save would do:")
-    let planned = try session.changes()
+    let (planned, _) = try await timed("looking for changes") { _ in try session.changes() }
     show("  \(planned)")
     _ = shop.log.take()
-    let (written, time) = try await timed { try await session.save() }
+    let (written, time) = try await timed("saving") { _ in try await session.save() }
     let statements = shop.log.take()
     show("what it did, in one transaction and \(time) (exactly the plan: \(written == planned)):")
     show(shortened(statements))
@@ -32,6 +32,6 @@ private func save(_ shop: Shop, _ session: GraphSession, _ cast: Cast) async thr
         "\(count(writes, "row")) written; writing every object at each place where it stands takes "
             + "\(cast.users.count + carts + 2 * references): \(cast.users.count) users, \(carts) carts, "
             + "\(references) items and as many places in lists")
-    let again = try await session.save()
+    let (again, _) = try await timed("saving again") { _ in try await session.save() }
     show("saved again: \(count(again.changes.count, "change")), \(count(shop.log.take().count, "statement"))")
 }

@@ -11,7 +11,7 @@ import Foundation
 ///   - count: How many values to try. The environment variable `GRAPHMAPPER_COUNT` multiplies it.
 ///   - seed: Where to start from; by default different in every run.
 ///   - replay: The replay text of an earlier failure: only that case is run. By default the environment variable
-///     `GRAPHMAPPER_REPLAY`, which applies to every check of the process, so filter the tests along with it.
+///     `GRAPHMAPPER_REPLAY`, if it names this property.
 ///   - property: Throws if the value does not have the property.
 public func check<Value>(
     _ gen: Gen<Value>, name: String = #function, count: Int = 100, seed: UInt64? = nil, replay: String? = nil,
@@ -93,14 +93,25 @@ public struct PropertyFailure: Error, CustomStringConvertible {
     /// What `GRAPHMAPPER_REPLAY`, or the `replay` parameter, has to be to run exactly the shrunk case.
     public let replay: String
 
-    /// The value, the error and the replay line.
+    /// The value, the error and a line for the shell that runs exactly this case again.
     public var description: String {
         """
         \(name) does not hold (after \(passed) passed, \(shrinks) shrinks)
         value: \(value)
         error: \(underlying)
-        replay: GRAPHMAPPER_REPLAY="\(replay)"
+        replay: GRAPHMAPPER_REPLAY=\(Self.quoted(replay)) swift test\(filter)
         """
+    }
+
+    /// A property that is called as its test function picks that test out; any other name says nothing of its test.
+    private var filter: String {
+        guard name.hasSuffix(")"), let parameters = name.lastIndex(of: "(") else { return "" }
+        let test = name[..<parameters].filter { $0 != "`" }
+        return " --filter " + Self.quoted(NSRegularExpression.escapedPattern(for: test))
+    }
+
+    private static func quoted(_ text: String) -> String {
+        "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'"
     }
 }
 
@@ -111,13 +122,14 @@ public struct InvalidReplay: Error, CustomStringConvertible {
 
     /// The text given and what it should look like.
     public var description: String {
-        "invalid replay \"\(text)\": expected <seed>:<choices>, as printed with a failure"
+        "invalid replay \"\(text)\": expected <property>=<seed>:<choices>, as printed with a failure"
     }
 }
 
-/// The text form of a case: the seed of the run and the choices in base 36, `*` before the length of a run of equals.
+/// The text form of a case: the property's name, the seed of the run and the choices in base 36, `*` before the length
+/// of a run of equals.
 enum Replay {
-    static func text(seed: UInt64, choices: [UInt64]) -> String {
+    static func text(name: String, seed: UInt64, choices: [UInt64]) -> String {
         var parts: [String] = []
         var index = 0
         while index < choices.count {
@@ -126,11 +138,17 @@ enum Replay {
             parts.append(String(choices[index], radix: 36) + (end - index > 1 ? "*\(end - index)" : ""))
             index = end
         }
-        return "\(seed):" + parts.joined(separator: ".")
+        return "\(name)=\(seed):" + parts.joined(separator: ".")
+    }
+
+    /// What `GRAPHMAPPER_REPLAY` says about the property of that name.
+    static func environment(_ variables: [String: String], for name: String) -> String? {
+        variables["GRAPHMAPPER_REPLAY"].flatMap { $0.hasPrefix("\(name)=") ? $0 : nil }
     }
 
     static func parse(_ text: String) throws -> (seed: UInt64, choices: [UInt64]) {
-        let halves = text.split(separator: ":", omittingEmptySubsequences: false)
+        let numbers = text.lastIndex(of: "=").map { text[text.index(after: $0)...] } ?? text[...]
+        let halves = numbers.split(separator: ":", omittingEmptySubsequences: false)
         guard halves.count == 2, let seed = UInt64(halves[0]) else { throw InvalidReplay(text: text) }
         var choices: [UInt64] = []
         for part in halves[1].split(separator: ".") {
@@ -164,7 +182,7 @@ struct CheckRun<Value> {
         self.gen = gen
         let factor = environment["GRAPHMAPPER_COUNT"].flatMap { Int($0) } ?? 1
         remaining = count * max(1, factor)
-        if let text = replay ?? environment["GRAPHMAPPER_REPLAY"], !text.isEmpty {
+        if let text = replay ?? Replay.environment(environment, for: name) {
             let (seed, choices) = try Replay.parse(text)
             self.seed = seed
             replayed = choices
@@ -217,6 +235,6 @@ struct CheckRun<Value> {
         debugPrint(value, terminator: "", to: &text)
         return PropertyFailure(
             name: name, value: text, underlying: lastError, passed: passes, shrinks: shrinker.shrinks,
-            replay: Replay.text(seed: seed, choices: shrinker.best))
+            replay: Replay.text(name: name, seed: seed, choices: shrinker.best))
     }
 }

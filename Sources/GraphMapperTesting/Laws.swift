@@ -20,6 +20,56 @@ public enum Law: Sendable, Hashable, CaseIterable {
     case leaks
 }
 
+extension Law {
+    /// What usually breaks it, and what to do.
+    var advice: String {
+        switch self {
+        case .roundTrip:
+            "A conversion or a property of the model loses something. Where a value can be spelt in several ways, "
+                + "generate the spelling that is written."
+        case .shape: "A link is lost on one of the two ways: look at its entry, and at the model's setter."
+        case .identity: "Two objects share an id, or one has two: look at what the mapping's Field for the id makes."
+        case .quiet:
+            "The model does not keep what it is given, or a conversion does not undo the other way: look at its "
+                + "initializer and setters."
+        case .order: "Something remembers which object came first: look at initializers and setters with side effects."
+        case .certificate: "A conversion or an initializer throws for one of the copies."
+        case .leaks:
+            "Strong references make a cycle: make the one that leads back weak or unowned, and map it with Back."
+        }
+    }
+}
+
+/// A law that a mapping does not keep.
+public struct BrokenLaw: Error, CustomStringConvertible {
+    /// Which one.
+    public let law: Law
+    /// In what way: a ``Violation`` or a ``LeakFailure``.
+    public let underlying: any Error
+
+    /// In what way, which law, what usually breaks it, and how to do without it.
+    public var description: String {
+        "\(underlying)\nlaw: .\(law). \(law.advice) A mapping that need not keep it: laws: Set(Law.allCases).subtracting([.\(law)])"
+    }
+
+    static func named(_ law: Law, _ error: any Error) -> any Error {
+        error is Violation || error is LeakFailure ? BrokenLaw(law: law, underlying: error) : error
+    }
+}
+
+extension Set<Law> {
+    /// Runs the check of a law that is among these; what is violated is that law.
+    func keep(_ law: Law, _ check: () throws -> Void) throws {
+        guard contains(law) else { return }
+        do { try check() } catch { throw BrokenLaw.named(law, error) }
+    }
+
+    func keep(_ law: Law, _ check: () async throws -> Void) async throws {
+        guard contains(law) else { return }
+        do { try await check() } catch { throw BrokenLaw.named(law, error) }
+    }
+}
+
 /// Checks the laws for sessions that only map.
 ///
 /// ```swift
@@ -49,32 +99,33 @@ struct MapLaws<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable,
     let laws: Set<Law>
 
     func run(_ roots: [D]) throws {
-        if laws.contains(.certificate) { try certificate(roots) }
+        try laws.keep(.certificate) { try certificate(roots) }
         if case .conflict = outcome(roots) { return }
-        if laws.contains(.leaks) { try leaks(roots) }
+        try laws.keep(.leaks) { try leaks(roots) }
         let session = GraphSession(nil, mappings)
         let models = try session.map(roots)
-        if laws.contains(.quiet) {
+        try laws.keep(.quiet) {
             let changes = try session.changes()
             try ensure(changes.isEmpty, "load, then save: \(changes)")
         }
-        if laws.contains(.identity) { try identity(roots, models) }
+        try laws.keep(.identity) { try identity(roots, models) }
         let graph = try ModelGraph(models, mappings)
         let records = try models.map { try session.record(D.self, of: $0) }
-        if laws.contains(.roundTrip) {
+        try laws.keep(.roundTrip) {
             for (root, record) in zip(roots, records) { try ensureSame(root, record, "DTO → model → DTO") }
         }
-        if laws.contains(.shape) {
+        try laws.keep(.shape) {
             let other = GraphSession(nil, mappings)
             let again = try ModelGraph(other.map(records), mappings)
             try withExtendedLifetime(other) { try graph.ensureSame(as: again, "model → DTO → model") }
         }
-        guard laws.contains(.order) else { return }
-        for roots in orders(roots) {
-            let other = GraphSession(nil, mappings)
-            let turned = try ModelGraph(other.map(roots), mappings)
-            try graph.ensureSame(as: turned, "order of the roots")
-            try ensureSame(graph.records(in: session), turned.records(in: other), "order of the roots")
+        try laws.keep(.order) {
+            for roots in orders(roots) {
+                let other = GraphSession(nil, mappings)
+                let turned = try ModelGraph(other.map(roots), mappings)
+                try graph.ensureSame(as: turned, "order of the roots")
+                try ensureSame(graph.records(in: session), turned.records(in: other), "order of the roots")
+            }
         }
     }
 

@@ -118,16 +118,16 @@ struct BackingLaws {
     let backing: any GraphBacking
 
     func run(fresh: () async throws -> any GraphBacking) async throws {
-        if laws.contains(.leaks) { try await leaks() }
+        try await laws.keep(.leaks) { try await leaks() }
         let session = GraphSession(backing, mappings)
         let models = try await load(session, backwards: false)
         let loaded = try ModelGraph(models, mappings)
         let records = try loaded.records(in: session)
-        if laws.contains(.roundTrip) {
+        try laws.keep(.roundTrip) {
             let stored = Dictionary(graph.tables.flatMap(\.keyed).map { ($0.key, $0.record) }) { first, _ in first }
             try ensureSame(stored, records, "DTO → model → DTO")
         }
-        if laws.contains(.identity) {
+        try await laws.keep(.identity) {
             var start = 0
             for table in graph.tables {
                 let count = table.keyed.count
@@ -136,14 +136,14 @@ struct BackingLaws {
                 start += count
             }
         }
-        if laws.contains(.quiet) { try await ensureQuiet(session, "load, then save") }
-        if laws.contains(.order) {
+        try await laws.keep(.quiet) { try await ensureQuiet(session, "load, then save") }
+        try await laws.keep(.order) {
             let other = GraphSession(backing, mappings)
             let turned = try ModelGraph(try await load(other, backwards: true), mappings)
             try loaded.ensureSame(as: turned, "order of the roots")
             try ensureSame(records, turned.records(in: other), "order of the roots")
         }
-        if laws.contains(.shape) { try await saveElsewhere(loaded, try await fresh()) }
+        try await laws.keep(.shape) { try await saveElsewhere(loaded, try await fresh()) }
     }
 
     private func load(_ session: GraphSession, backwards: Bool) async throws -> [AnyObject] {
@@ -166,7 +166,7 @@ struct BackingLaws {
         let writer = GraphSession(empty, mappings)
         for model in loaded.models { try writer.add(model) }
         try await writer.save()
-        if laws.contains(.quiet) { try await ensureQuiet(writer, "save, then save") }
+        try await laws.keep(.quiet) { try await ensureQuiet(writer, "save, then save") }
         let reader = GraphSession(empty, mappings)
         let again = try ModelGraph(try await load(reader, backwards: false), mappings)
         try loaded.ensureSame(as: again, "save, then load")

@@ -8,6 +8,7 @@ import Testing
 
 enum Mood: String, CaseIterable, Sendable { case calm, busy }
 
+@available(macOS 14, iOS 17, *)
 final class Author {
     let id: UUID
     var name: String
@@ -21,6 +22,7 @@ final class Author {
     }
 }
 
+@available(macOS 14, iOS 17, *)
 @Observable final class Book {
     let id: Int
     var title: String
@@ -33,6 +35,7 @@ final class Author {
     }
 }
 
+@available(macOS 14, iOS 17, *)
 nonisolated struct AuthorRecord: StoredRecord {
     typealias Model = Author
     let id: UUID
@@ -56,6 +59,7 @@ nonisolated struct AuthorRecord: StoredRecord {
     }
 }
 
+@available(macOS 14, iOS 17, *)
 nonisolated struct BookRecord: StoredRecord {
     typealias Model = Book
     let id: Int
@@ -81,6 +85,7 @@ nonisolated struct BookRecord: StoredRecord {
 }
 
 /// A view model, as an app has it.
+@available(macOS 14, iOS 17, *)
 @Observable final class Library {
     let session: GraphSession
     var authors: [Author] = []
@@ -92,10 +97,12 @@ nonisolated struct BookRecord: StoredRecord {
 }
 
 @Suite struct `Main-actor by default` {
+    @available(macOS 14, iOS 17, *)
     func open() async throws -> GraphStore {
         try await GraphStore.open(.inMemory, AuthorRecord.self, BookRecord.self)
     }
 
+    @available(macOS 14, iOS 17, *)
     func fill(_ store: GraphStore) async throws {
         let session = GraphSession(store, AuthorRecord.mapping, BookRecord.mapping)
         let author = Author(id: UUID(), name: "Ursula")
@@ -107,6 +114,7 @@ nonisolated struct BookRecord: StoredRecord {
         try await session.save()
     }
 
+    @available(macOS 14, iOS 17, *)
     @Test func `load, edit and save with plain and observable models`() async throws {
         let store = try await open()
         try await fill(store)
@@ -126,6 +134,7 @@ nonisolated struct BookRecord: StoredRecord {
         #expect(try await store.find(BookRecord.self, 2)?.pages == 184)
     }
 
+    @available(macOS 14, iOS 17, *)
     @Test func `a view that watches a model is told of an edit`() async throws {
         let store = try await open()
         try await fill(store)
@@ -145,6 +154,7 @@ nonisolated struct BookRecord: StoredRecord {
         #expect(try await session.save().changes.count == 1)
     }
 
+    @available(macOS 14, iOS 17, *)
     @Test func `records travel to other tasks, models stay`() async throws {
         let store = try await open()
         try await fill(store)

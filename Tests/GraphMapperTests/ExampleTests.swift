@@ -14,14 +14,18 @@ import Testing
         }
     }
 
-    /// Runs the built executable; it stands beside the tests.
-    func run(_ arguments: String...) throws -> Run {
+    /// Runs the built executable, which stands beside the tests; if a folder is given, as the current and temporary one.
+    func run(_ arguments: String..., in folder: URL? = nil) throws -> Run {
         let log = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try Data().write(to: log)
         defer { try? FileManager.default.removeItem(at: log) }
         let process = Process()
         process.executableURL = Compiler.modules.deletingLastPathComponent().appendingPathComponent("ShoppingCart")
         process.arguments = arguments
+        if let folder {
+            process.currentDirectoryURL = folder
+            process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.path]) { $1 }
+        }
         let handle = try FileHandle(forWritingTo: log)
         process.standardOutput = handle
         process.standardError = handle
@@ -85,6 +89,18 @@ import Testing
         let run = try arguments.count == 1 ? run(arguments[0]) : run(arguments[0], arguments[1])
         #expect(run.status == 2)
         #expect(run.output.contains("usage: "))
+    }
+
+    @Test(arguments: [true, false]) func `a checkout has a file of its own`(isBuiltHere: Bool) throws {
+        try withFile { path in
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent()
+            let build = folder.appendingPathComponent(".build")
+            if isBuiltHere { try FileManager.default.createDirectory(at: build, withIntermediateDirectories: false) }
+            let run = try run(in: folder)
+            let file = (isBuiltHere ? build : folder).appendingPathComponent("shop.sqlite").path
+            #expect(run.value("The shop's file: ") == "\(file) (--file PATH names another)", "\(run.output)")
+            #expect(FileManager.default.fileExists(atPath: file))
+        }
     }
 
     @Test func `help is no error`() throws {

@@ -54,16 +54,12 @@ extension Conversion where Value == String, Target == URL {
     }
 }
 
-extension Conversion where Value == String?, Target == URL? {
-    /// A URL as its text; nil stays nil, and text that is no URL is an error.
-    public static var url: Self { Conversion<String, URL>.url.optional }
-}
-
 extension Conversion where Value == String, Target == UUID {
     /// A UUID as its text, written in capitals.
     public static var uuid: Self {
         Conversion {
-            guard let id = UUID(uuidString: $0) else { throw failure($0, UUID.self) }
+            // Foundation reads no further than a NUL.
+            guard let id = UUID(uuidString: $0), $0.utf8.count == 36 else { throw failure($0, UUID.self) }
             return id
         } encode: {
             $0.uuidString
@@ -72,12 +68,11 @@ extension Conversion where Value == String, Target == UUID {
 }
 
 extension Conversion where Value == String, Target == Decimal {
-    /// Exact, with a point whatever the locale.
+    /// Exact, with a point whatever the locale: `12.50`, `-1e3`. Text that is not wholly a number, or has more digits than
+    /// a `Decimal`, is an error.
     public static var decimal: Self {
         Conversion {
-            guard let value = Decimal(string: $0, locale: Locale(identifier: "en_US_POSIX")) else {
-                throw failure($0, Decimal.self)
-            }
+            guard let value = Decimal(wholly: $0) else { throw failure($0, Decimal.self) }
             return value
         } encode: {
             $0.description
@@ -86,23 +81,33 @@ extension Conversion where Value == String, Target == Decimal {
 }
 
 extension Conversion where Value == String, Target == Date {
-    /// `2024-02-29T12:34:56.789Z`; fractions of a second may be missing.
+    /// `2024-02-29T12:34:56.789Z`. When read, the fraction may be missing, and the zone be another one: `+02:00`. What is
+    /// written is rounded to milliseconds. Years have four digits; dates of other years are an error.
     public static var iso8601: Self {
         Conversion {
-            let plain = Date.ISO8601FormatStyle()
-            let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-            if let date = (try? fractional.parse($0)) ?? (try? plain.parse($0)) { return date }
-            throw failure($0, Date.self)
+            guard let date = ISO8601.date($0) else { throw failure($0, Date.self) }
+            return date
         } encode: {
-            Date.ISO8601FormatStyle(includingFractionalSeconds: true).format($0)
+            guard let text = ISO8601.text($0) else {
+                throw GraphError(
+                    .conversion, "a date \($0.timeIntervalSince1970) seconds after 1970 has no year of four digits")
+            }
+            return text
         }
     }
 }
 
 extension Conversion where Value == Double, Target == Date {
-    /// Seconds since 1970.
+    /// Seconds since 1970; infinities and NaN are errors.
     public static var epoch: Self {
-        Conversion(decode: { Date(timeIntervalSince1970: $0) }, encode: { $0.timeIntervalSince1970 })
+        Conversion {
+            guard $0.isFinite else { throw failure($0, Date.self) }
+            return Date(timeIntervalSince1970: $0)
+        } encode: {
+            let seconds = $0.timeIntervalSince1970
+            guard seconds.isFinite else { throw failure(seconds, Date.self) }
+            return seconds
+        }
     }
 }
 
@@ -116,4 +121,32 @@ extension Conversion where Target: RawRepresentable & Sendable, Value == Target.
             $0.rawValue
         }
     }
+}
+
+// The same for optionals, by the same names. For conversions that are generic, name the type:
+// `Conversion<String, Kind>.rawValue.optional`.
+
+extension Conversion where Value == String?, Target == URL? {
+    /// A URL as its text; nil stays nil, and text that is no URL is an error.
+    public static var url: Self { Conversion<String, URL>.url.optional }
+}
+
+extension Conversion where Value == String?, Target == UUID? {
+    /// A UUID as its text, written in capitals; nil stays nil.
+    public static var uuid: Self { Conversion<String, UUID>.uuid.optional }
+}
+
+extension Conversion where Value == String?, Target == Decimal? {
+    /// Exact, with a point whatever the locale; nil stays nil.
+    public static var decimal: Self { Conversion<String, Decimal>.decimal.optional }
+}
+
+extension Conversion where Value == String?, Target == Date? {
+    /// `2024-02-29T12:34:56.789Z`; nil stays nil.
+    public static var iso8601: Self { Conversion<String, Date>.iso8601.optional }
+}
+
+extension Conversion where Value == Double?, Target == Date? {
+    /// Seconds since 1970; nil stays nil.
+    public static var epoch: Self { Conversion<Double, Date>.epoch.optional }
 }

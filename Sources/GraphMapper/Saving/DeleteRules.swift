@@ -58,7 +58,7 @@ extension SessionCore {
         for table in order where table.hasDeleteRules { try table.checkDenied() }
     }
 
-    private func walk() throws {
+    func walk() throws {
         for table in order { table.startWalk() }
         var isProgressing = true
         while isProgressing {

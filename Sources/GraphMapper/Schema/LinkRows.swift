@@ -45,22 +45,25 @@ public final class LinkRows {
         cells.append(StoredCell(cell: cell, storage: found))
     }
 
-    /// Takes a value.
-    func append(_ value: StoredValue) {
+    /// Takes a value that is at hand: the target, or a part of its key.
+    public func append(_ value: StoredValue) {
         var cell = Cell()
         let storage: StorageClass
         switch value {
         case .null: storage = .null
         case .integer(let number): (storage, cell.bits) = (.integer, UInt64(bitPattern: number))
         case .real(let number): (storage, cell.bits) = (.real, number.bitPattern)
-        case .text(var text):
-            (storage, cell.count) = (.text, text.utf8.count)
-            cell.bits = text.withUTF8 { keep(UnsafeRawBufferPointer($0)) }
-        case .blob(let bytes):
-            (storage, cell.count) = (.blob, bytes.count)
-            cell.bits = bytes.withUnsafeBytes { keep($0) }
+        case .text(let text): (storage, cell) = (.text, keep(Array(text.utf8)))
+        case .blob(let bytes): (storage, cell) = (.blob, keep(bytes))
         }
         cells.append(StoredCell(cell: cell, storage: storage.rawValue))
+    }
+
+    private func keep(_ bytes: [UInt8]) -> Cell {
+        var cell = Cell()
+        cell.count = bytes.count
+        cell.bits = bytes.withUnsafeBytes { keep($0) }
+        return cell
     }
 
     /// Copies bytes to the arena and answers where they lie in it.
@@ -78,11 +81,11 @@ public final class LinkRows {
     }
 
     /// Calls `body` with a cursor whose columns are the cells.
-    @usableFromInline func withCursor<R>(_ body: (RowCursor) throws -> R) rethrows -> R {
+    @usableFromInline func withCursor<R>(lists: LinkLists? = nil, _ body: (RowCursor) throws -> R) rethrows -> R {
         try cells.withUnsafeBufferPointer { cells in
             var header = LinkHeader(cells: cells.baseAddress, arena: UnsafeRawPointer(arena.baseAddress))
             return try withUnsafeMutablePointer(to: &header) { header in
-                try body(RowCursor(LinkReading.shared.functions, handle: OpaquePointer(header)))
+                try body(RowCursor(LinkReading.shared.functions, handle: OpaquePointer(header), lists: lists))
             }
         }
     }

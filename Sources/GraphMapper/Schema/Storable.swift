@@ -254,26 +254,6 @@ extension URL: Storable {
     }
 }
 
-/// Stored as text, exactly, with a point whatever the locale: `0.1`. Queries tell equal ones exactly, and order them as
-/// floating-point numbers; NaN is neither less nor greater.
-extension Decimal: Storable {
-    public static var columns: [Column] { [Column(.text)] }
-    public static func probe(_ n: Int) -> Decimal { Decimal(n) }
-    /// Reads a number; text that is none, or has more digits than a `Decimal`, is an error.
-    public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Decimal {
-        let text = try String.read(cursor, at: &position)
-        if text == "NaN" { return .nan }
-        guard let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")),
-            text == value.description
-        else { throw GraphError(.conversion, "\"\(text)\" is no decimal number as it stands") }
-        return value
-    }
-    public func encode(into values: inout [StoredValue]) { values.append(.text(description)) }
-    public static func isSame(_ left: Decimal, _ right: Decimal) -> Bool {
-        left == right || left.isNaN && right.isNaN
-    }
-}
-
 extension Optional: Storable where Wrapped: Storable {
     public static var columns: [Column] {
         Wrapped.columns.map { Column($0.storage, suffix: $0.suffix, isNullable: true) }

@@ -60,6 +60,9 @@ public class AnyTable {
     func isMoved(_ object: AnyObject, _ inverse: AnyKeyPath?, _ owner: AnyObject) -> Bool { false }
     func object(at slot: Int) -> AnyObject? { nil }
     func idText(of object: AnyObject) -> String { "" }
+    // Savepoints.
+    func remember() -> () -> Void { {} }
+    func rememberEdited() -> [() -> Void] { [] }
     // What a save asks about rows.
     var rules: TableRules? { nil }
     func keySlots() -> [[StoredValue]: Int] { [:] }

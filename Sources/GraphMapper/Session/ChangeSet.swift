@@ -170,6 +170,9 @@ public protocol ChangeSink {
     /// when all are applied. Without an implementation of one's own they are applied one by one, and what `apply` throws
     /// ends it.
     func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch?
+    /// Runs `body`; if it throws, what it wrote is undone and the transaction goes on. May be nested. Without an
+    /// implementation of one's own this is an error, and sessions over the backing have no savepoints with saves in them.
+    func savepoint(_ body: () async throws -> Void) async throws
 }
 
 extension ChangeSink {
@@ -177,6 +180,11 @@ extension ChangeSink {
     public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
         for change in changes { try await apply(change) }
         return nil
+    }
+
+    /// Not known how.
+    public func savepoint(_ body: () async throws -> Void) async throws {
+        throw GraphError(.misuse, "the backing's transactions have no savepoints; save outside session.savepoint")
     }
 }
 

@@ -1,5 +1,6 @@
 /// Where a session reads and writes. Wiring a database of one's own takes this and a ``GraphSource`` and a
-/// ``ChangeSink``.
+/// ``ChangeSink``. In a module without the feature `NonisolatedNonsendingByDefault`, write the closures' type as
+/// `nonisolated(nonsending) (any GraphSource) async throws -> Void`: they run where the session is.
 public protocol GraphBacking {
     /// Runs `body` with a source whose answers all come from one snapshot.
     func snapshot(_ body: (any GraphSource) async throws -> Void) async throws
@@ -35,7 +36,10 @@ extension GraphBacking {
 /// functions run on the caller's actor. Loads and saves run one after the other.
 public final class GraphSession {
     let core = SessionCore()
-    let backing: (any GraphBacking)?
+    private let base: (any GraphBacking)?
+    /// The open transaction of a savepoint.
+    var nested: (any GraphBacking)?
+    var backing: (any GraphBacking)? { nested ?? base }
     private let mistakes: [String]
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -44,7 +48,7 @@ public final class GraphSession {
     ///   - backing: the database; nil for a session that only maps.
     ///   - mappings: one for each DTO type. Mistakes in them are raised, all at once, by the first use.
     public init(_ backing: (any GraphBacking)?, _ mappings: [any AnyMapping]) {
-        self.backing = backing
+        base = backing
         for mapping in mappings { mapping.register(in: core) }
         for table in core.order {
             if let backing, let type = table.dtoType { table.isStored = backing.stores(type) }

@@ -73,6 +73,32 @@ extension Schema where D: Identifiable, D.ID: Storable {
     }
 }
 
+extension Schema {
+    /// The DTO of a row: what an insertion takes apart. For sources that keep rows as change sets have them.
+    ///
+    /// - Parameters:
+    ///   - columns: the values by the columns' names; one that is missing counts as NULL.
+    ///   - links: the targets' keys of each ordered link, one after the other, by the property's name.
+    /// - Throws: ``GraphError`` that names the column which does not fit its property.
+    public func dto(columns: [String: StoredValue], links: [String: [StoredValue]] = [:]) throws -> D {
+        func rows(_ values: [StoredValue]) -> LinkRows {
+            let rows = LinkRows()
+            for value in values { rows.append(value) }
+            rows.current = 0..<values.count
+            return rows
+        }
+        let lists = properties.filter(\.isList).map { rows(links[$0.name] ?? []) }
+        return try rows(columnNames.map { columns[$0] ?? .null }).withCursor(lists: LinkLists(lists)) { cursor in
+            var isFirst = true
+            let dtos = try decode(cursor) {
+                defer { isFirst = false }
+                return isFirst
+            }
+            return dtos[0]
+        }
+    }
+}
+
 extension Property {
     /// The property's stored values.
     func stored(_ dto: D) -> [StoredValue] {

@@ -169,6 +169,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
     override func object(at slot: Int) -> AnyObject? { model(at: slot) }
     override func idText(of object: AnyObject) -> String { (object as? D.Model).map { "\(mapping.idOf($0))" } ?? "" }
+    override func remember() -> () -> Void { remembered() }
+    override func rememberEdited() -> [() -> Void] { editedModels() }
     override var rules: TableRules? { ownRules }
     override func keySlots() -> [[StoredValue]: Int] { slotsByKey() }
     override func idText(_ slot: Int) -> String { snapshot(slot).map { "\($0.id)" } ?? "" }

@@ -8,8 +8,8 @@ public final class Connection: @unchecked Sendable {
     // Sendable because only the holder of the ``Turnstile`` that the store keeps for it calls it: one task at a time.
     private let handle: OpaquePointer
     private var statements: [String: Statement] = [:]
-    /// Sees each statement as it starts to run: for logs and tests.
-    public var onStatement: ((String) -> Void)?
+    /// Sees each statement before it runs: for logs and tests. If it throws, the statement fails with that error.
+    public var onStatement: ((String) throws -> Void)?
     /// How many statements have run.
     public private(set) var statementCount = 0
     let variableLimit: Int
@@ -49,7 +49,7 @@ public final class Connection: @unchecked Sendable {
         for values in values {
             defer { statement.reset() }
             statementCount += 1
-            onStatement?(sql)
+            try onStatement?(sql)
             try statement.bind(values)
             while try statement.step() {}
         }
@@ -67,7 +67,7 @@ public final class Connection: @unchecked Sendable {
         _ sql: String, _ values: [StoredValue], isCached: Bool, _ body: (Statement) throws -> T
     ) throws -> T {
         statementCount += 1
-        onStatement?(sql)
+        try onStatement?(sql)
         return try withUncounted(sql, values, isCached, body)
     }
 

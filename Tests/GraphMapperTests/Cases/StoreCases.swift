@@ -33,15 +33,18 @@ import Testing
         withExtendedLifetime(writable) {}
     }
 
-    @Test func `another process that holds the write lock`() async throws {
+    private static let hasPython = FileManager.default.isExecutableFile(atPath: "/usr/bin/python3")
+
+    @Test(.enabled(if: hasPython))
+    func `another process that holds the write lock`() async throws {
         let file = temporaryFile()
         var options = GraphStore.Options()
         options.busyTimeout = 0.1
         let store = try await openTown(.file(file), options: options)
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
         process.arguments = [
-            "python3", "-c",
+            "-c",
             "import sqlite3,sys; c=sqlite3.connect(sys.argv[1], isolation_level=None); c.execute('BEGIN IMMEDIATE');"
                 + "print('held', flush=True); sys.stdin.read(); c.execute('COMMIT')", file,
         ]
@@ -50,7 +53,7 @@ import Testing
         process.standardOutput = output
         process.standardInput = input
         try process.run()
-        guard output.fileHandleForReading.availableData == Data("held\n".utf8) else { return }
+        try #require(output.fileHandleForReading.read(upToCount: 5) == Data("held\n".utf8))
         let session = townSession(store)
         try session.add(Team(id: 1))
         let error = await #expect(throws: StoreError.self) { try await session.save() }
@@ -109,5 +112,35 @@ import Testing
         for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
         #expect(try await store.count(Query(TeamRow.self)) == 0)
         try await store.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
+    }
+
+    /// A reference that is passed to another task leads to the object of the snapshot that it is resolved in.
+    @Test func `a snapshot has what another task has deleted since`() async throws {
+        let store = try await openTown(.file(temporaryFile()))
+        try await store.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
+        let ref = Ref<TeamRow>(1)
+        try await store.read { tx in
+            let before = try await tx.find(TeamRow.self, ref.id)
+            #expect(before != nil)
+            let isDeleted = try await Task.detached {
+                try await store.write { try await $0.delete(TeamRow.self, ref.id) }
+            }.value
+            #expect(isDeleted)
+            let after = try await tx.find(TeamRow.self, ref.id)
+            #expect(after != nil)
+        }
+        #expect(try await store.find(TeamRow.self, ref.id) == nil)
+    }
+
+    @Test func `a stray COMMIT is an error, and the store goes on`() async throws {
+        let store = try await openTown()
+        await #expect(throws: StoreError.self) {
+            try await store.write { try await $0.execute("COMMIT") }
+        }
+        await #expect(throws: StoreError.self) {
+            try await store.write { try await $0.execute("BEGIN") }
+        }
+        try await store.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
+        #expect(try await store.count(Query(TeamRow.self)) == 1)
     }
 }

@@ -3,6 +3,8 @@ import GraphMapperStore
 import ShopModels
 import Testing
 
+@testable import ShoppingCart
+
 @Suite struct `Files and transactions` {
     func folder() throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
@@ -15,6 +17,21 @@ import Testing
         _ = try await seed(openShop(.file(path)), carts: [[0, 0]], items: 1)
         let cart = try await shopSession(openShop(.file(path))).first(Query(CartRecord.self))
         #expect(cart?.items.count == 2)
+    }
+
+    @Test func `the tables are those that the guide shows`() async throws {
+        nonisolated(unsafe) var opened: Connection?
+        var options = GraphStore.Options()
+        options.prepare = { opened = $0 }
+        let store = try await GraphStore.open(
+            .inMemory, options: options, UserRecord.self, CartRecord.self, ItemRecord.self)
+        let rows = try #require(opened).rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        withExtendedLifetime(store) {}
+        let made = rows.map { if case .text(let sql) = $0[0] { sql } else { "" } }
+        let guide = try Compiler.text("docs/store.md").split { $0.isWhitespace }.joined(separator: " ")
+            .replacingOccurrences(of: "CREATE TABLE IF NOT EXISTS", with: "CREATE TABLE")
+        #expect(made.count == 7)
+        for sql in made { #expect(guide.contains(sql + ";")) }
     }
 
     @Test func `a store that is closed leaves one file`() async throws {
@@ -35,19 +52,6 @@ import Testing
         await #expect { try await openShop(.file(file.path)) } throws: { ($0 as? StoreError)?.kind == .notADatabase }
         let missing = folder.appendingPathComponent("no/shop.sqlite").path
         await #expect { try await openShop(.file(missing)) } throws: { ($0 as? StoreError)?.kind == .cannotOpen }
-    }
-
-    @Test func `another connection holds the write lock`() async throws {
-        let path = try folder().appendingPathComponent("shop.sqlite").path
-        let store = try await openShop(.file(path))
-        var options = GraphStore.Options()
-        options.busyTimeout = 0.05
-        let other = try await GraphStore.open(
-            .file(path), options: options, UserRecord.self, CartRecord.self, ItemRecord.self)
-        _ = try await store.write { _ in
-            await #expect { _ = try await other.write { _ in } } throws: { ($0 as? StoreError)?.kind == .busy }
-        }
-        try await other.write { _ in }
     }
 
     @Test func `a throw undoes the transaction, and a savepoint its part`() async throws {

@@ -4,6 +4,8 @@ import GraphMapperTesting
 import ShopModels
 import Testing
 
+@testable import ShoppingCart
+
 @Suite struct `The shop` {
     @Test func `one instance for a shared item; one update; then nothing`() async throws {
         let store = try await openShop()
@@ -84,7 +86,10 @@ import Testing
         let id = UUID()
         try await store.write { try await $0.insert(ItemRecord(id: id, name: "x", price: 1, picture: "")) }
         let session = shopSession(store)
-        await #expect { _ = try await session.models(Query(ItemRecord.self)) } throws: { "\($0)".contains("picture") }
+        await #expect { _ = try await session.models(Query(ItemRecord.self)) } throws: {
+            let error = $0 as? GraphError
+            return error?.kind == .conversion && error?.property == "picture" && "\($0)".contains("item(\(id)).picture")
+        }
         #expect(try await store.find(ItemRecord.self, id)?.price == 1)
     }
 
@@ -129,7 +134,8 @@ import Testing
         user.name = "changed"
         // A second cart for a user whose unique index allows one.
         try session.add(extra)
-        await #expect(throws: (any Error).self) { try await session.save() }
+        let error = await #expect(throws: StoreError.self) { try await session.save() }
+        #expect(error?.kind == .duplicateKey)
         #expect(try await store.find(UserRecord.self, user.id)?.name == "user 0")
         try session.delete(extra)
         let changes = try await session.save()

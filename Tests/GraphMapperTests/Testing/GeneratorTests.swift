@@ -1,6 +1,7 @@
 import Foundation
-import GraphMapperTesting
 import Testing
+
+@testable import GraphMapperTesting
 
 @Suite("Property-based testing")
 struct GeneratorTests {
@@ -75,8 +76,9 @@ struct GeneratorTests {
         let property: ([String]) throws -> Void = { try ensure($0.joined().unicodeScalars.count < 5) }
         let found = try failure(of: gen, seed: 11, property)
         let line = try #require("\(found)".split(separator: "\n").last)
-        let quoted = line.split(separator: "\"", omittingEmptySubsequences: false)
+        let quoted = line.split(separator: "'", omittingEmptySubsequences: false)
         #expect(quoted[0] == "replay: GRAPHMAPPER_REPLAY=")
+        #expect(quoted[2...] == [" swift test"])
         var runs = 0
         let again = try failure(of: gen, seed: 99, replay: String(quoted[1])) {
             runs += 1
@@ -85,6 +87,24 @@ struct GeneratorTests {
         #expect(runs == 1)
         #expect(again.value == found.value)
         #expect(again.replay == found.replay)
+    }
+
+    @Test("The replay line is the shell's, and only that property's")
+    func replayLine() throws {
+        func line(_ name: String) throws -> String {
+            let found = try #require(throws: PropertyFailure.self) {
+                try check(name, .bool, seed: 1) { try ensure(!$0) }
+            }
+            return String(try #require("\(found)".split(separator: "\n").last).dropFirst("replay: ".count))
+        }
+        #expect(
+            try line("`it's (a) law`()")
+                == "GRAPHMAPPER_REPLAY='`it'\\''s (a) law`()=1:1' swift test --filter 'it'\\''s \\(a\\) law'")
+        #expect(try line("a=b") == "GRAPHMAPPER_REPLAY='a=b=1:1' swift test")
+        let variables = ["GRAPHMAPPER_REPLAY": "a=b=1:1"]
+        #expect(Replay.environment(variables, for: "a=b") == "a=b=1:1")
+        #expect(Replay.environment(variables, for: "b") == nil)
+        #expect(try Replay.parse("a=b=1:1").choices == [1])
     }
 
     @Test("A malformed replay is refused", arguments: ["x", "1", "1:2:3", "1:?", "1:a*", "1:a*0", "-1:a"])

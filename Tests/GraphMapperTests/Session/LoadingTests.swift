@@ -3,6 +3,8 @@ import GraphMapperStore
 import ShopModels
 import Testing
 
+@testable import ShoppingCart
+
 @Suite struct `How far a load goes` {
     /// Two users with a cart of three items each, one of which both have.
     private func opened() async throws -> (store: GraphStore, session: GraphSession, query: Query<UserRecord>) {

@@ -61,6 +61,18 @@ import Testing
         #expect(try session.changes().description == "update order 1: title \"theirs\" → \"mine\"")
     }
 
+    @Test func `the same graph again is no change; an edited one replaces its list and updates its parts`() throws {
+        let session = orderSession()
+        func order(_ lines: [LineDTO]) -> OrderDTO { OrderDTO(id: 1, title: "a", lines: lines, customer: nil) }
+        let model = try session.map([order([line(1, 250), line(2, 5)])])[0]
+        let first = model.lines[0]
+        #expect(try session.map([order([line(1, 250), line(2, 5)])])[0] === model)
+        #expect(model.lines[0] === first && model.lines.count == 2)
+        try session.map([order([line(3, 1), line(1, 260)])])
+        #expect(model.lines.map(\.id) == [3, 1] && model.lines[1] === first && first.price == 260)
+        #expect(try session.changes().isEmpty)
+    }
+
     @Test func `a model's DTO has its nested DTOs`() throws {
         let session = orderSession()
         let dto = OrderDTO(

@@ -3,7 +3,7 @@ import Foundation
 /// Compiles snippets against the built modules.
 enum Compiler {
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
 
     /// The build folder that this test runs from.
     static var modules: URL {
@@ -18,7 +18,14 @@ enum Compiler {
         return root.appendingPathComponent(".build/debug/Modules")
     }
 
+    /// The compiler did not run to its end.
+    struct Failure: Error {
+        let output: String
+    }
+
     /// What the compiler prints for a snippet; empty if it compiles without a word.
+    ///
+    /// - Throws: ``Failure`` if it fails without naming an error in the snippet: then it says nothing about the snippet.
     static func compile(_ source: String, _ name: String = "snippet", flags: [String] = []) throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -40,7 +47,10 @@ enum Compiler {
         process.standardError = handle
         try process.run()
         process.waitUntilExit()
-        return try String(contentsOf: output, encoding: .utf8)
+        let text = try String(contentsOf: output, encoding: .utf8)
+        guard (process.terminationStatus != 0) == text.contains("\(name).swift:"), !text.contains("<unknown>:0:")
+        else { throw Failure(output: text) }
+        return text
     }
 
     /// The README and every guide in `docs`, as paths from the root.
@@ -49,10 +59,13 @@ enum Compiler {
         return ["README.md"] + names.filter { $0.hasSuffix(".md") }.sorted().map { "docs/\($0)" }
     }
 
+    static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+
     /// The Swift blocks of a Markdown file, as one source: later blocks build on earlier ones.
     static func sample(_ path: String) throws -> String {
-        let text = try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
-        return text.components(separatedBy: "```swift\n").dropFirst().compactMap {
+        try text(path).components(separatedBy: "```swift\n").dropFirst().compactMap {
             $0.components(separatedBy: "\n```").first
         }.joined(separator: "\n")
     }

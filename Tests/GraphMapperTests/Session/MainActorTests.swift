@@ -3,6 +3,7 @@ import GraphMapperStore
 import Observation
 import Testing
 
+@available(macOS 14, iOS 17, *)
 @MainActor final class Note {
     let id: Int
     var title: String
@@ -13,6 +14,7 @@ import Testing
     }
 }
 
+@available(macOS 14, iOS 17, *)
 @MainActor @Observable final class Folder {
     let id: Int
     var name = ""
@@ -21,6 +23,7 @@ import Testing
 }
 
 /// Given its note when it is made.
+@available(macOS 14, iOS 17, *)
 @MainActor final class Badge {
     let id: Int
     unowned let note: Note
@@ -30,6 +33,7 @@ import Testing
     }
 }
 
+@available(macOS 14, iOS 17, *)
 struct NoteRecord: StoredRecord {
     typealias Model = Note
     let id: Int
@@ -47,6 +51,7 @@ struct NoteRecord: StoredRecord {
     }
 }
 
+@available(macOS 14, iOS 17, *)
 struct FolderRecord: StoredRecord {
     typealias Model = Folder
     let id: Int
@@ -61,6 +66,7 @@ struct FolderRecord: StoredRecord {
     }
 }
 
+@available(macOS 14, iOS 17, *)
 struct BadgeRecord: StoredRecord {
     typealias Model = Badge
     let id: Int
@@ -75,15 +81,18 @@ struct BadgeRecord: StoredRecord {
 }
 
 @MainActor @Suite struct `Main-actor models` {
+    @available(macOS 14, iOS 17, *)
     func open() async throws -> (GraphStore, GraphSession) {
         let store = try await GraphStore.open(.inMemory, FolderRecord.self, NoteRecord.self, BadgeRecord.self)
         return (store, session(store))
     }
 
+    @available(macOS 14, iOS 17, *)
     func session(_ store: GraphStore) -> GraphSession {
         GraphSession(store, FolderRecord.mapping, NoteRecord.mapping, BadgeRecord.mapping)
     }
 
+    @available(macOS 14, iOS 17, *)
     @Test func `load, edit and save as plain models do`() async throws {
         let (store, first) = try await open()
         let folder = Folder(id: 1)
@@ -103,6 +112,7 @@ struct BadgeRecord: StoredRecord {
         #expect(try await second.save().changes.count == 1)
     }
 
+    @available(macOS 14, iOS 17, *)
     @Test func `a child taken out of its parent has its key set to NULL`() async throws {
         let (store, session) = try await open()
         let folder = Folder(id: 1)
@@ -115,6 +125,7 @@ struct BadgeRecord: StoredRecord {
         #expect(try await store.find(NoteRecord.self, 2)?.folder == Ref(1))
     }
 
+    @available(macOS 14, iOS 17, *)
     @Test func `a child moved to another parent follows`() async throws {
         let (store, first) = try await open()
         for id in [1, 2] { try first.add(Folder(id: id)) }

@@ -1,0 +1,103 @@
+import Testing
+
+/// Compiles snippets against the built modules: what must compile does, and what must not says why.
+@Suite struct `What the compiler says` {
+    @Test(arguments: try Compiler.guides())
+    func `the samples of the documentation compile as printed`(path: String) throws {
+        let sample = try Compiler.sample(path)
+        #expect(try Compiler.compile(sample) == "")
+    }
+
+    @Test(arguments: try Compiler.guides())
+    func `no block of the documentation is in a language that the tests do not know`(path: String) throws {
+        let fences = try Compiler.text(path).split(separator: "\n").filter { $0.contains("```") }
+        let languages = Set(fences.enumerated().filter { $0.offset % 2 == 0 }.map(\.element))
+        #expect(languages.isSubset(of: ["```swift", "```sh", "```console", "```"]))
+        if path != "docs/architecture.md" { #expect(languages.contains("```swift")) }
+    }
+
+    @Test func `the samples of mappings compile also where the main actor is the default`() throws {
+        let sample = try Compiler.sample("docs/mapping.md")
+        #expect(try Compiler.compile(sample, flags: ["-default-isolation", "MainActor"]) == "")
+    }
+
+    func record(_ reads: String, _ entries: String = "") -> String {
+        """
+        import Foundation
+        import GraphMapper
+        final class Thing { let id: Int; var name = ""; init(id: Int) { self.id = id } }
+        struct ThingRecord: DTO, Identifiable {
+            typealias Model = Thing
+            let id: Int
+            let name: String
+            static let schema = Schema<Self>("thing") { row in try Self(\(reads)) }
+            static var mapping: Mapping<Self> {
+                Mapping { Thing(id: $0.id) } properties: {
+                    Field(\\.id, \\.id)
+                    \(entries)
+                }
+            }
+        }
+        """
+    }
+
+    @Test func `a schema that forgets a property does not compile`() throws {
+        let whole = record("id: row(\"id\", \\.id), name: row(\"name\", \\.name)", "Field(\\.name, \\.name)")
+        #expect(try Compiler.compile(whole) == "")
+        #expect(
+            try Compiler.compile(record("id: row(\"id\", \\.id)")).contains("missing argument for parameter 'name'"))
+    }
+
+    @Test func `a misspelt property is named on its line`() throws {
+        let text = try Compiler.compile(
+            record("id: row(\"id\", \\.id), name: row(\"name\", \\.name)", "Field(\\.nmae, \\.name)"))
+        #expect(text.contains("has no member 'nmae'"), "\(text)")
+    }
+
+    struct Misuse: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let code: String
+        let message: String
+        /// The same on the actor that the session belongs to.
+        let control: String
+    }
+
+    private static let sending = "passing closure as a 'sending' parameter risks causing data races"
+
+    @Test(arguments: [
+        Misuse(
+            testDescription: "a model in a detached task", code: "Task.detached { thing.name = \"other\" }",
+            message: sending, control: "Task { thing.name = \"other\" }"),
+        Misuse(
+            testDescription: "a session in a detached task", code: "Task.detached { _ = try session.changes() }",
+            message: sending, control: "Task { _ = try session.changes() }"),
+        Misuse(
+            testDescription: "a model passed to another executor", code: "await elsewhere(thing)",
+            message: "sending 'thing' risks causing data races", control: "await here(thing)"),
+        Misuse(
+            testDescription: "a session captured by a queue",
+            code: "DispatchQueue.global().async { _ = try? session.changes() }",
+            message: "capture of 'session' with non-Sendable type 'GraphSession' in a '@Sendable' closure",
+            control: "DispatchQueue.main.async { _ = try? session.changes() }"),
+    ])
+    func `sessions and models do not leave their actor`(misuse: Misuse) throws {
+        func compile(_ code: String) throws -> String {
+            try Compiler.compile(
+                """
+                import Dispatch
+                import GraphMapper
+                final class Thing { var name = "" }
+                @concurrent func elsewhere(_ thing: Thing) async {}
+                nonisolated(nonsending) func here(_ thing: Thing) async {}
+                @MainActor func use(_ session: GraphSession, _ thing: Thing) async throws {
+                    \(code)
+                }
+                """)
+        }
+        #expect(try compile(misuse.control) == "")
+        let text = try compile(misuse.code)
+        let errors = text.split(separator: "\n").filter { $0.hasPrefix("/") && $0.contains(": error: ") }
+        #expect(errors.count == 1 && errors[0].contains(".swift:7:"), "\(text)")
+        #expect(errors.first?.contains(misuse.message) == true, "\(text)")
+    }
+}
