@@ -172,7 +172,7 @@ public protocol ChangeSink {
     func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch?
     /// Runs `body`; if it throws, what it wrote is undone and the transaction goes on. May be nested. Without an
     /// implementation of one's own this is an error, and sessions over the backing have no savepoints with saves in them.
-    func savepoint(_ body: () async throws -> Void) async throws
+    func savepoint<T>(_ body: () async throws -> T) async throws -> T
 }
 
 extension ChangeSink {
@@ -183,7 +183,7 @@ extension ChangeSink {
     }
 
     /// Not known how.
-    public func savepoint(_ body: () async throws -> Void) async throws {
+    public func savepoint<T>(_ body: () async throws -> T) async throws -> T {
         throw GraphError(.misuse, "the backing's transactions have no savepoints; save outside session.savepoint")
     }
 }
