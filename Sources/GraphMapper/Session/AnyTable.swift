@@ -60,6 +60,11 @@ public class AnyTable {
     func isMoved(_ object: AnyObject, _ inverse: AnyKeyPath?, _ owner: AnyObject) -> Bool { false }
     func object(at slot: Int) -> AnyObject? { nil }
     func idText(of object: AnyObject) -> String { "" }
+    // Keys that change.
+    func keyChange(of object: AnyObject, to id: Any) throws -> (row: KeyChange?, follow: () -> Void)? { nil }
+    func rekey(_ slot: Int, to id: Any) throws -> () -> Void { {} }
+    func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
+    where T.ID: Storable & Hashable { {} }
     // Savepoints.
     func remember() -> () -> Void { {} }
     func rememberEdited() -> [() -> Void] { [] }

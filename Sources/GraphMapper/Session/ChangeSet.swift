@@ -170,6 +170,11 @@ public protocol ChangeSink {
     /// when all are applied. Without an implementation of one's own they are applied one by one, and what `apply` throws
     /// ends it.
     func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch?
+    /// Gives a row another key, and lets everything that points to it follow.
+    ///
+    /// - Throws: a ``GraphError`` of kind `.conflict` if the row is not there. Without an implementation of one's own
+    ///   this is an error.
+    func apply(_ change: KeyChange) async throws
     /// Runs `body`; if it throws, what it wrote is undone and the transaction goes on. May be nested. Without an
     /// implementation of one's own this is an error, and sessions over the backing have no savepoints with saves in them.
     func savepoint<T>(_ body: () async throws -> T) async throws -> T
@@ -180,6 +185,11 @@ extension ChangeSink {
     public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
         for change in changes { try await apply(change) }
         return nil
+    }
+
+    /// Not known how.
+    public func apply(_ change: KeyChange) async throws {
+        throw GraphError(.misuse, "the backing cannot change keys", type: change.table)
     }
 
     /// Not known how.

@@ -169,6 +169,12 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
     override func object(at slot: Int) -> AnyObject? { model(at: slot) }
     override func idText(of object: AnyObject) -> String { (object as? D.Model).map { "\(mapping.idOf($0))" } ?? "" }
+    override func keyChange(of object: AnyObject, to id: Any) throws -> (row: KeyChange?, follow: () -> Void)? {
+        try change(of: object, to: id)
+    }
+    override func rekey(_ slot: Int, to id: Any) throws -> () -> Void { try rekeying(slot, to: id) }
+    override func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
+    where T.ID: Storable & Hashable { try following(type, from: old, to: new) }
     override func remember() -> () -> Void { remembered() }
     override func rememberEdited() -> [() -> Void] { editedModels() }
     override var rules: TableRules? { ownRules }
