@@ -41,7 +41,8 @@ extension SessionCore {
     ///
     /// An object is an orphan only when everybody's links are known; and it takes along what only it leads to. So the walk
     /// is done again for as long as there are new ones.
-    func walkRuled(_ ruledOut: inout [RuledOut]) throws {
+    func walkRuled(_ ruledOut: inout [RuledOut], _ scope: SaveScope) throws {
+        func walk() throws { try scope == .all ? self.walk() : walkEdited() }
         guard order.contains(where: \.hasDeleteRules) else { return try walk() }
         try cascade(&ruledOut)
         try walk()

@@ -128,12 +128,12 @@ extension GraphSession {
     /// A save executes exactly this, unless somebody writes meanwhile. Complexity: O(objects held), and a prepared
     /// statement a shape.
     ///
-    /// - Throws: what ``save(onConflict:)`` throws before it writes.
-    public func plan() async throws -> SavePlan {
+    /// - Throws: what ``save(only:onConflict:)`` throws before it writes.
+    public func plan(only scope: SaveScope = .all) async throws -> SavePlan {
         try validate()
         await acquire()
         defer { release() }
-        let order = try core.plan().order
+        let order = try core.plan(scope).order
         guard !order.changes.isEmpty else { return SavePlan(order, []) }
         return SavePlan(order, try await required(backing).statements(for: ChangeSet(order.changes)))
     }

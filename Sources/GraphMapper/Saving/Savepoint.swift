@@ -93,11 +93,13 @@ extension Table {
         let (slots, models, deleted) = (identity.slots, identity.models, identity.deleted)
         let (dropped, evicted) = (identity.dropped, identity.evicted)
         let (snapshots, filled, added, vanished) = (snapshots, filled, added, vanished)
+        let edited = edited
         let notes = holdings.mapValues { ($0.held, $0.named) }
         return { [self] in
             (identity.slots, identity.models, identity.deleted) = (slots, models, deleted)
             (identity.dropped, identity.evicted) = (dropped, evicted)
             (self.snapshots, self.filled, self.added, self.vanished) = (snapshots, filled, added, vanished)
+            self.edited = edited
             for (path, holding) in holdings {
                 holding.endWalk()
                 (holding.held, holding.named) = notes[path] ?? ([:], [])

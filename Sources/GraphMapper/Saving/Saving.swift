@@ -9,13 +9,15 @@ extension GraphSession {
     /// properties of a row merge, as do edits of an ordered list element by element; of the others `policy` decides.
     /// Models take what the policy or a merge of lists has made of their properties.
     ///
-    /// - Parameter policy: what to do about a ``Conflict``.
+    /// - Parameters:
+    ///   - scope: whether it looks at everything that the session holds, or at what was named by ``edit(_:)``.
+    ///   - policy: what to do about a ``Conflict``.
     /// - Returns: what was written. Edits made while it waited are left for the next save.
     /// - Throws: a ``GraphError`` of kind `.conflict` with all ``GraphError/conflicts``, of kind `.cycle` if rows cannot be
     ///   written in any order, and whatever else goes wrong; the session and the backing are then as before, and the same
     ///   save can be tried again.
     @discardableResult
-    public func save(onConflict policy: ConflictPolicy = .fail) async throws -> ChangeSet {
+    public func save(only scope: SaveScope = .all, onConflict policy: ConflictPolicy = .fail) async throws -> ChangeSet {
         try validate()
         await acquire()
         defer { release() }
@@ -24,7 +26,7 @@ extension GraphSession {
         do {
             while true {
                 let kept = marks.filter { !$0.isDeleted }.map { ($0.table, $0.slot) }
-                do { return try await write(policy, reading: kept) } catch let again as SaveAgain {
+                do { return try await write(scope, policy, reading: kept) } catch let again as SaveAgain {
                     let table = core.order[again.table]
                     table.mark(again.slot, isDeleted: again.isDeleted)
                     marks.append((table, again.slot, again.isDeleted))
@@ -38,9 +40,9 @@ extension GraphSession {
 
     /// - Parameter kept: objects that another writer has changed, and that the models take as they are stored.
     private func write(
-        _ policy: ConflictPolicy, reading kept: [(table: AnyTable, slot: Int)]
+        _ scope: SaveScope, _ policy: ConflictPolicy, reading kept: [(table: AnyTable, slot: Int)]
     ) async throws -> ChangeSet {
-        let plan = try core.plan()
+        let plan = try core.plan(scope)
         guard !plan.order.changes.isEmpty || !kept.isEmpty else {
             core.commit(plan)
             return ChangeSet()
@@ -55,7 +57,7 @@ extension GraphSession {
             return try await write(policy, reading: kept) { [core] sink in
                 guard let source = sink as? any GraphSource else { throw error }
                 for table in core.order where table.hasInsertions { _ = try await table.lookUp(in: source) }
-                return try core.plan()
+                return try core.plan(scope)
             }
         }
     }

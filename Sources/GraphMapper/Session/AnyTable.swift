@@ -60,6 +60,14 @@ public class AnyTable {
     func isMoved(_ object: AnyObject, _ inverse: AnyKeyPath?, _ owner: AnyObject) -> Bool { false }
     func object(at slot: Int) -> AnyObject? { nil }
     func idText(of object: AnyObject) -> String { "" }
+    // Saves of what is edited.
+    var hasDeleted: Bool { false }
+    func markEdited(_ model: AnyObject) {}
+    func startEditedWalk() {}
+    func walkEdited() throws -> Bool { false }
+    func visit(_ slot: Int) {}
+    func visit(object: AnyObject) {}
+    func compareHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) {}
     // Keys that change.
     func keyChange(of object: AnyObject, to id: Any) throws -> (row: KeyChange?, follow: () -> Void)? { nil }
     func rekey(_ slot: Int, to id: Any) throws -> () -> Void { {} }

@@ -152,13 +152,13 @@ public final class SessionCore {
 
     /// Walks everything that the session knows, and what it reaches; answers the changes with what to do once
     /// they are stored.
-    func plan() throws -> WritePlan {
+    func plan(_ scope: SaveScope = .all) throws -> WritePlan {
         var plan = WritePlan()
         defer {
             for table in order { table.endWalk() }
             show(plan.ruledOut)
         }
-        try walkRuled(&plan.ruledOut)
+        try walkRuled(&plan.ruledOut, scope)
         for table in order where table.isStored { try table.collect(into: &plan) }
         plan.order = try plan.ordered(self)
         return plan

@@ -40,6 +40,11 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     @exclusivity(unchecked) @usableFromInline var walked = 0
     @exclusivity(unchecked) @usableFromInline var found: [D.ID] = []
     var added: [D.Model] = []
+    /// What the app says that it edits, and when it last said so.
+    var edited: [ObjectIdentifier: (model: D.Model, stamp: Int)] = [:]
+    var editStamp = 0
+    /// The walk of a save of what is edited.
+    var partial: PartialWalk?
 
     /// Slots of objects whose rows another writer has deleted.
     @usableFromInline var vanished: Set<Int> = []
@@ -169,6 +174,15 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
     override func object(at slot: Int) -> AnyObject? { model(at: slot) }
     override func idText(of object: AnyObject) -> String { (object as? D.Model).map { "\(mapping.idOf($0))" } ?? "" }
+    override var hasDeleted: Bool { !identity.deleted.isEmpty || !identity.dropped.isEmpty }
+    override func markEdited(_ model: AnyObject) { markAsEdited(model) }
+    override func startEditedWalk() { startPartialWalk() }
+    override func walkEdited() throws -> Bool { try walkPartially() }
+    override func visit(_ slot: Int) { partial?.visit(slot) }
+    override func visit(object: AnyObject) { visitOwner(object) }
+    override func compareHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) {
+        compare(heldBy: owner, foreignKey, objects)
+    }
     override func keyChange(of object: AnyObject, to id: Any) throws -> (row: KeyChange?, follow: () -> Void)? {
         try change(of: object, to: id)
     }

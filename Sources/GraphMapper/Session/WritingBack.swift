@@ -61,6 +61,7 @@ extension Table {
         for holding in holdings.values { holding.startWalk() }
         found = []
         walked = 0
+        partial = nil
     }
 
     @inlinable func walkEach() throws -> Bool {
@@ -100,7 +101,7 @@ extension Table {
         let rank = core.order.firstIndex { $0 === self } ?? 0
         let isShared = core.sharing(self).count > 1
         inserting = []
-        for slot in try mapping.passes.findChanged(self) {
+        for slot in try partial.map(changedSlots) ?? mapping.passes.findChanged(self) {
             guard let model = model(at: slot) else { continue }
             let old = vanished.contains(slot) ? nil : snapshots[slot]
             if identity.deleted.contains(slot) {
@@ -146,6 +147,7 @@ extension Table {
         }
         if !identity.dropped.isEmpty { plan.isDeleting = true }
         let held = holdings.values.map { ($0, $0.pending) }
+        plan.commit.append(marksTaken())
         plan.commit.append { [self] in
             // Objects added while the save waited are left for the next one.
             added.removeAll { model in
