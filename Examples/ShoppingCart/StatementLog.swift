@@ -10,7 +10,7 @@ final class StatementLog: @unchecked Sendable {
     /// Has every connection of a store that is opened with these options report here.
     var options: GraphStore.Options {
         var options = GraphStore.Options()
-        options.prepare = { connection in connection.onStatement = { self.add($0) } }
+        options.prepare = { connection in try connection.onStatement { self.add($0) } }
         return options
     }
 

@@ -4,18 +4,23 @@ import Foundation
 public struct Condition: Sendable {
     let sql: String
     let values: [StoredValue]
+    /// What is wrong with a column that it names; a query with it throws this.
+    var mistake: GraphError?
+
+    private static func join(_ left: Self, _ word: String, _ right: Self) -> Self {
+        Condition(
+            sql: "(\(left.sql) \(word) \(right.sql))", values: left.values + right.values,
+            mistake: left.mistake ?? right.mistake)
+    }
 
     /// Both conditions.
-    public static func && (left: Self, right: Self) -> Self {
-        Condition(sql: "(\(left.sql) AND \(right.sql))", values: left.values + right.values)
-    }
+    public static func && (left: Self, right: Self) -> Self { join(left, "AND", right) }
     /// Either condition, or both.
-    public static func || (left: Self, right: Self) -> Self {
-        Condition(sql: "(\(left.sql) OR \(right.sql))", values: left.values + right.values)
-    }
+    public static func || (left: Self, right: Self) -> Self { join(left, "OR", right) }
     /// What does not satisfy the condition, rows for which it is unknown because of NULL included.
     public static prefix func ! (condition: Self) -> Self {
-        Condition(sql: "NOT coalesce(\(condition.sql), 0)", values: condition.values)
+        Condition(
+            sql: Dialect.not(condition.sql), values: condition.values, mistake: condition.mistake)
     }
 }
 
@@ -23,7 +28,7 @@ public struct Condition: Sendable {
 @resultBuilder public enum ConditionBuilder {
     /// All terms; without any, everything.
     public static func buildBlock(_ terms: Condition...) -> Condition {
-        guard let first = terms.first else { return Condition(sql: "1", values: []) }
+        guard let first = terms.first else { return Condition(sql: Dialect.always, values: []) }
         return terms.dropFirst().reduce(first) { $0 && $1 }
     }
 }
@@ -33,7 +38,24 @@ public struct Condition: Sendable {
 public struct ColumnExpression<V>: Sendable {
     /// The columns that the value spans.
     let parts: [String]
-    var sql: String { Layout.row(parts) }
+    /// What is wrong with it, if the records have no such column.
+    let mistake: GraphError?
+    var sql: String { Dialect.row(parts) }
+
+    fileprivate init(
+        _ names: Result<[String], GraphError>, after earlier: GraphError? = nil, text: (String) -> String
+    ) {
+        switch names {
+        case .success(let names): (parts, mistake) = (names.map(text), earlier)
+        // The SQL never runs: the query throws.
+        case .failure(let error): (parts, mistake) = (["NULL"], earlier ?? error)
+        }
+    }
+
+    /// A condition on this column.
+    func condition(_ sql: String, _ values: [StoredValue]) -> Condition {
+        Condition(sql: sql, values: values, mistake: mistake)
+    }
 
     /// A column of the record that the link points to.
     public subscript<R: StoredRecord, W>(dynamicMember path: any KeyPath<R, W> & Sendable) -> ColumnExpression<W>
@@ -44,10 +66,11 @@ public struct ColumnExpression<V>: Sendable {
     where V == Ref<R>? { through(path) }
 
     private func through<R: StoredRecord, W>(_ path: any KeyPath<R, W> & Sendable) -> ColumnExpression<W> {
-        let table = Layout.quoted(R.schema.name)
-        let key = Layout.row((R.schema.key?.columnNames ?? ["id"]).map { "t.\(Layout.quoted($0))" })
-        return ColumnExpression<W>(
-            parts: R.columnNames(at: path).map { "(SELECT t.\($0) FROM \(table) AS t WHERE \(key) = \(sql))" })
+        let table = Dialect.quoted(R.schema.name)
+        let key = Dialect.row((R.schema.key?.columnNames ?? ["id"]).map { "t.\(Dialect.quoted($0))" })
+        return ColumnExpression<W>(R.columnNames(at: path), after: mistake) {
+            "(SELECT t.\(Dialect.quoted($0)) FROM \(table) AS t WHERE \(key) = \(sql))"
+        }
     }
 
     /// A property of an embedded value.
@@ -61,14 +84,30 @@ public struct ColumnExpression<V>: Sendable {
     private func within<E: EmbeddedValue, W>(
         _ type: E.Type, _ path: any KeyPath<E, W> & Sendable
     ) -> ColumnExpression<W> {
-        ColumnExpression<W>(parts: E.columnRange(of: path).map { Array(parts[$0]) } ?? [Layout.quoted("")])
+        guard let range = E.columnRange(of: path), !range.isEmpty, range.upperBound <= parts.count else {
+            return ColumnExpression<W>(.failure(.noColumn(path, E.schema)), after: mistake) { $0 }
+        }
+        return ColumnExpression<W>(.success(Array(parts[range])), after: mistake) { $0 }
+    }
+}
+
+extension GraphError {
+    /// A key path that leads to no column of a schema.
+    fileprivate static func noColumn<D>(_ path: AnyKeyPath, _ schema: Schema<D>) -> GraphError {
+        let names = schema.properties.filter { !$0.columns.isEmpty }.map(\.name).joined(separator: ", ")
+        let what =
+            schema.property(at: path) == nil
+            ? "the schema does not read it" : "it is kept apart from the row, as lists and nested values are"
+        return GraphError(
+            .misuse, "\(what); name one of the columns \(names)", type: schema.name, property: "\(path)")
     }
 }
 
 extension StoredRecord {
-    /// The quoted columns of a property; for one that the schema does not read, a name that no table has.
-    static func columnNames(at path: AnyKeyPath) -> [String] {
-        (schema.columnNames(at: path).flatMap { $0.isEmpty ? nil : $0 } ?? [""]).map(Layout.quoted)
+    /// The columns of a property, or of a part of an embedded one; an error that names the property if it has none.
+    static func columnNames(at path: AnyKeyPath) -> Result<[String], GraphError> {
+        guard let names = schema.columnNames(at: path), !names.isEmpty else { return .failure(.noColumn(path, schema)) }
+        return .success(names)
     }
 }
 
@@ -77,24 +116,26 @@ extension StoredRecord {
 public struct Columns<R: StoredRecord>: Sendable {
     /// The column of a property.
     public subscript<V>(dynamicMember path: any KeyPath<R, V> & Sendable) -> ColumnExpression<V> {
-        ColumnExpression(parts: R.columnNames(at: path).map { "\(Layout.quoted(R.schema.name)).\($0)" })
+        ColumnExpression(R.columnNames(at: path)) {
+            "\(Dialect.quoted(R.schema.name)).\(Dialect.quoted($0))"
+        }
     }
 }
 
 extension ColumnExpression where V: Storable {
     private static func compare(_ left: Self, _ sign: String, _ right: V) -> Condition {
-        Condition(sql: "\(left.sql) \(sign) \(Layout.marks(left.parts.count))", values: right.storedValues)
+        left.condition("\(left.sql) \(sign) \(Dialect.marks(left.parts.count))", right.storedValues)
     }
 
     private static func order(_ left: Self, _ sign: String, _ right: V) -> Condition {
-        guard let number = Layout.number("?", of: V.self) else { return compare(left, sign, right) }
-        return Condition(sql: "\(Layout.number(left.sql, of: V.self) ?? "") \(sign) \(number)", values: [right.stored])
+        guard let number = Dialect.number("?", of: V.self) else { return compare(left, sign, right) }
+        return left.condition("\(Dialect.number(left.sql, of: V.self) ?? "") \(sign) \(number)", [right.stored])
     }
 
     /// Whether the column has that value; nil is compared like any other.
-    public static func == (left: Self, right: V) -> Condition { compare(left, "IS", right) }
+    public static func == (left: Self, right: V) -> Condition { compare(left, Dialect.isSame, right) }
     /// Whether the column has another value; nil is compared like any other.
-    public static func != (left: Self, right: V) -> Condition { compare(left, "IS NOT", right) }
+    public static func != (left: Self, right: V) -> Condition { compare(left, Dialect.isOther, right) }
     /// Whether the column is less; NULL never is.
     public static func < (left: Self, right: V) -> Condition { order(left, "<", right) }
     /// Whether the column is less or equal; NULL never is.
@@ -106,13 +147,12 @@ extension ColumnExpression where V: Storable {
 
     /// Whether the column has one of the values; NULL never has.
     public func isIn(_ values: [V]) -> Condition {
-        Condition(
-            sql: "\(sql) IN \(Layout.choice(values.count, width: parts.count))", values: values.flatMap(\.storedValues))
+        condition("\(sql) IN \(Dialect.choice(values.count, width: parts.count))", values.flatMap(\.storedValues))
     }
 
     /// Whether the column is NULL; of an embedded value, all its columns.
     public var isNil: Condition {
-        Condition(sql: "(\(parts.map { "\($0) IS NULL" }.joined(separator: " AND ")))", values: [])
+        condition("(\(parts.map { "\($0) IS NULL" }.joined(separator: " AND ")))", [])
     }
 }
 

@@ -14,12 +14,13 @@ public final class GraphStore: Sendable {
     public struct Options: Sendable {
         /// Whether writing is refused.
         public var isReadOnly = false
-        /// Seconds to wait for another process's write.
+        /// Seconds to wait for another process's write; infinity waits as long as SQLite can, some 24 days.
         public var busyTimeout = 5.0
         /// At most so many reads run at once.
         public var readers = 4
-        /// Sees each fresh connection first: for pragmas and keys.
-        public var prepare: (@Sendable (Connection) throws -> Void)?
+        /// Sees each fresh connection first: for pragmas, keys, and a log of statements. What it is given is good until it
+        /// returns.
+        public var prepare: (@Sendable (FreshConnection) throws -> Void)?
         /// The usual options.
         public init() {}
     }
@@ -30,12 +31,15 @@ public final class GraphStore: Sendable {
     let records: Set<ObjectIdentifier>
     /// The columns of each table's unique indexes, its key's not among them, as the file has them.
     let uniques: [String: [[String]]]
+    /// The tables of ordered links.
+    private let lists: [String: ListOwner]
     @TaskLocal static var held: Held?
 
-    /// Opens or makes the store. Tables that the file lacks are made.
+    /// Opens or makes the store. Tables and indexes that the file lacks are made, and indexes that the records no longer
+    /// declare are dropped.
     ///
     /// - Throws: ``GraphError`` that lists every mistake of the records' schemas; ``StoreError`` if the file cannot be
-    ///   opened, is not a database, or has other columns than the records.
+    ///   opened, is not a database, has other columns, keys or links than the records, or was written by a newer version.
     public static func open(
         _ location: Location, options: Options = Options(), _ records: any StoredRecord.Type...
     ) async throws -> GraphStore {
@@ -45,6 +49,9 @@ public final class GraphStore: Sendable {
     private init(_ location: Location, _ options: Options, _ records: [any StoredRecord.Type]) async throws {
         try Self.validate(records)
         self.records = Set(records.map { ObjectIdentifier($0) })
+        let tables = records.flatMap { Layout($0).tables }
+        lists = Dictionary(
+            tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
         let path: String
         switch location {
         case .file(let file): path = file
@@ -52,7 +59,7 @@ public final class GraphStore: Sendable {
         }
         let connect: @Sendable (Bool) throws -> Connection = { readOnly in
             let connection = try Connection(path: path, readOnly: readOnly, busyTimeout: options.busyTimeout)
-            try options.prepare?(connection)
+            if let hook = options.prepare { try FreshConnection.prepare(connection, hook) }
             return connection
         }
         writer = try connect(options.isReadOnly)
@@ -61,9 +68,9 @@ public final class GraphStore: Sendable {
         } else {
             readers = nil
         }
-        let layouts = records.map { Layout($0) }
-        try Self.install(layouts, in: writer, options.isReadOnly)
-        uniques = try writer.uniqueIndexes(of: layouts.map(\.table))
+        let installation = Installation(tables: tables, connection: writer)
+        if options.isReadOnly { try installation.check() } else { try installation.run() }
+        uniques = try writer.uniqueIndexes(of: records.map { Layout($0).tables[0].name })
     }
 
     private static func validate(_ records: [any StoredRecord.Type]) throws {
@@ -77,12 +84,16 @@ public final class GraphStore: Sendable {
                     }
                     return "\(R.schema.name).\(property.name): \(target) is not among the records to open with"
                 }
+                + R.indexes.compactMap(\.mistake)
         }
         // A record's own table, then those of its ordered links.
         func tables<R: StoredRecord>(_ type: R.Type) -> [String] {
-            [R.schema.name] + R.schema.properties.filter(\.isList).map { "\(R.schema.name)_\($0.name)" }
+            [R.schema.name]
+                + R.schema.properties.filter(\.isList).map { Layout.listTable(R.schema.name, $0.name) }
         }
-        let names = Dictionary(grouping: ["graphmapper"] + records.flatMap { tables($0) }, by: { $0 })
+        // The engine does not tell capitals from small letters in names.
+        let names = Dictionary(
+            grouping: [FileHeader.table, ChangeLog.table] + records.flatMap { tables($0) }, by: { $0.lowercased() })
         let all =
             records.flatMap { mistakes($0) }
             + names.filter { $0.value.count > 1 }.keys.sorted().map {
@@ -91,40 +102,14 @@ public final class GraphStore: Sendable {
         guard all.isEmpty else { throw GraphError(.invalidSchema, all.joined(separator: "\n")) }
     }
 
-    private static func mismatch(_ differences: [String]) -> StoreError {
-        StoreError(.schemaMismatch, differences.joined(separator: "; ") + "; migrate the file")
-    }
-
-    private static func install(_ layouts: [Layout], in writer: Connection, _ isReadOnly: Bool) throws {
-        if isReadOnly {
-            let differences = try layouts.flatMap { try $0.differences(writer) }
-            guard differences.isEmpty else { throw mismatch(differences) }
-            return
-        }
-        try writer.execute("BEGIN IMMEDIATE")
-        do {
-            try writer.execute("CREATE TABLE IF NOT EXISTS graphmapper (name TEXT PRIMARY KEY, value) WITHOUT ROWID")
-            let differences = try layouts.flatMap { try $0.install(writer) }
-            guard differences.isEmpty else { throw mismatch(differences) }
-            try writer.execute(
-                "INSERT INTO graphmapper VALUES ('format', 1), ('fingerprint', ?) "
-                    + "ON CONFLICT DO UPDATE SET value = excluded.value",
-                [.text(Layout.fingerprint(layouts))])
-            try writer.execute("COMMIT")
-        } catch {
-            if writer.isInTransaction { try writer.execute("ROLLBACK") }
-            throw error
-        }
-    }
-
     /// Runs `body` on one snapshot of the store.
     public func read<T>(_ body: (ReadTransaction) async throws -> T) async throws -> T {
         guard let readers else {
-            return try await exclusively { try await transaction("BEGIN", ReadTransaction(writer), body) }
+            return try await exclusively { try await transaction(Dialect.beginReading, ReadTransaction(writer), body) }
         }
         let connection = try await readers.take()
         do {
-            let result = try await transaction("BEGIN", ReadTransaction(connection), body)
+            let result = try await transaction(Dialect.beginReading, ReadTransaction(connection), body)
             readers.give(connection)
             return result
         } catch {
@@ -135,7 +120,9 @@ public final class GraphStore: Sendable {
 
     /// Runs `body` in one transaction: all of it is written, or, if it throws, nothing.
     public func write<T>(_ body: (WriteTransaction) async throws -> T) async throws -> T {
-        try await exclusively { try await transaction("BEGIN IMMEDIATE", WriteTransaction(writer), body) }
+        try await exclusively {
+            try await transaction(Dialect.beginWriting, WriteTransaction(writer, lists: lists), body)
+        }
     }
 
     private func exclusively<T>(_ body: () async throws -> T) async throws -> T {
@@ -166,7 +153,7 @@ public final class GraphStore: Sendable {
         try transaction.connection.execute(begin)
         do {
             let result = try await body(transaction)
-            try transaction.connection.execute("COMMIT")
+            try transaction.commit()
             return result
         } catch {
             if transaction.connection.isInTransaction { try transaction.connection.execute("ROLLBACK") }

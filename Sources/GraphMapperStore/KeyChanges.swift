@@ -11,13 +11,18 @@ extension WriteTransaction {
                 .conflict, "another writer deleted it; refresh and try again", type: change.table,
                 id: change.old.map(\.description).joined(separator: ", "))
         }
-        for reference in try references(to: change.table) { try move(reference.table, reference.columns, change) }
+        log.note(.delete, change.table, change.old)
+        log.note(.insert, change.table, change.new)
+        for reference in try references(to: change.table) {
+            try move(reference.table, reference.columns, change)
+            if connection.changeCount > 0 { note(rowsOf: reference.table, .update, reference.columns) }
+        }
     }
 
     private func move(_ table: String, _ columns: [String], _ change: KeyChange) throws {
-        let list = columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
         try connection.execute(
-            "UPDATE \(Layout.quoted(table)) SET \(list) WHERE \(RowStatements.match(columns))", change.new + change.old)
+            "UPDATE \(Dialect.quoted(table)) SET \(Dialect.assignments(columns)) WHERE \(Dialect.match(columns))",
+            change.new + change.old)
     }
 
     /// The foreign keys of all tables that point to one, with their columns in the order of its key.

@@ -12,13 +12,12 @@ public struct Patch<R: StoredRecord>: Sendable {
     /// Sets a property, or a part of an embedded one; nil sets NULL.
     public func set<V: Storable>(_ path: any KeyPath<R, V> & Sendable, _ value: V) -> Self {
         var copy = self
-        guard let columns = R.schema.columnNames(at: path), !columns.isEmpty else {
-            let what =
-                R.schema.property(at: path).map { "\($0.name) is not a column" } ?? "\(path) is not in the schema"
-            copy.mistake = copy.mistake ?? GraphError(.misuse, "\(what); a patch sets columns", type: R.schema.name)
+        do {
+            copy.columns += try R.columnNames(at: path).get()
+        } catch {
+            copy.mistake = copy.mistake ?? error
             return copy
         }
-        copy.columns += columns
         value.encode(into: &copy.values)
         return copy
     }

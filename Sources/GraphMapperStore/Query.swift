@@ -4,6 +4,8 @@ public struct Query<R: StoredRecord>: Sendable {
     private var order: [String] = []
     private var limit: Int?
     private var offset: Int?
+    /// What is wrong with the order; running the query throws this.
+    private var mistake: GraphError?
 
     /// All records of a type.
     public init(_ type: R.Type) {}
@@ -16,14 +18,18 @@ public struct Query<R: StoredRecord>: Sendable {
         return copy
     }
 
-    /// Sorts by a property, or by `\.location.latitude`, a part of an embedded one, after those named before. NULL comes first, as SQLite has it.
+    /// Sorts by a property, or by `\.location.latitude`, a part of an embedded one, after those named before. NULL comes
+    /// first, as SQLite has it. Running the query throws a ``GraphError`` if the property has no column.
     public func sorted<V: Storable>(
         by path: any KeyPath<R, V> & Sendable, descending: Bool = false
     ) -> Self {
         var copy = self
-        let names = R.schema.columnNames(at: path) ?? ["rowid"]
-        copy.order += names.map(Layout.quoted).map {
-            "\(Layout.number($0, of: V.self) ?? $0) \(descending ? "DESC" : "ASC")"
+        do {
+            copy.order += try R.columnNames(at: path).get().map(Dialect.quoted).map {
+                "\(Dialect.number($0, of: V.self) ?? $0) \(descending ? "DESC" : "ASC")"
+            }
+        } catch {
+            copy.mistake = copy.mistake ?? error
         }
         return copy
     }
@@ -43,23 +49,26 @@ public struct Query<R: StoredRecord>: Sendable {
     }
 
     /// What follows the table's name.
-    var tail: String {
+    ///
+    /// - Throws: ``GraphError`` for a property that has no column.
+    func tail() throws -> String {
+        if let mistake = condition?.mistake ?? mistake { throw mistake }
         var sql = ""
         if let condition { sql += "WHERE \(condition.sql) " }
         var order = order
         if limit != nil || offset != nil {
             // A total order: the statement for the rows and those for their lists must choose the same page.
-            order += (R.schema.key?.columnNames ?? ["id"]).map(Layout.quoted)
+            order += (R.schema.key?.columnNames ?? ["id"]).map(Dialect.quoted)
         }
         if !order.isEmpty { sql += "ORDER BY \(order.joined(separator: ", ")) " }
-        if limit != nil || offset != nil { sql += "LIMIT ? OFFSET ?" }
+        if limit != nil || offset != nil { sql += Dialect.page }
         return sql
     }
 
     var values: [StoredValue] {
         var values = condition?.values ?? []
         if limit != nil || offset != nil {
-            values += [.integer(limit.map(Int64.init) ?? -1), .integer(Int64(offset ?? 0))]
+            values += Dialect.page(limit, offset)
         }
         return values
     }

@@ -8,13 +8,15 @@ public class ReadTransaction: GraphSource {
     /// How many statements have run on this transaction's connection.
     public var statementCount: Int { connection.statementCount }
 
+    func commit() throws { try connection.execute("COMMIT") }
+
     func check() throws {
         guard isOpen else { throw StoreError(.misuse, "the transaction has ended; start another") }
     }
 
     /// The records of a query, in its order.
     public func fetch<R: StoredRecord>(_ query: Query<R>) async throws -> [R] {
-        let tail = query.tail
+        let tail = try query.tail()
         let key = keyColumns(R.self).joined(separator: ", ")
         let owners = tail.isEmpty ? nil : "IN (SELECT \(key) FROM \(table(R.self)) \(tail))"
         return try select(R.self, RowChoice(tail: tail, owners: owners, values: query.values))
@@ -23,8 +25,8 @@ public class ReadTransaction: GraphSource {
     /// How many records the query has. Complexity: that of the query; the rows are counted.
     public func count<R: StoredRecord>(_ query: Query<R>) async throws -> Int {
         try check()
-        let rows = try connection.rows(
-            "SELECT count(*) FROM (SELECT 1 FROM \(table(R.self)) \(query.tail))", query.values)
+        let tail = try query.tail()
+        let rows = try connection.rows("SELECT count(*) FROM (SELECT 1 FROM \(table(R.self)) \(tail))", query.values)
         guard case .integer(let count)? = rows.first?.first else { return 0 }
         return Int(count)
     }
@@ -32,8 +34,8 @@ public class ReadTransaction: GraphSource {
     /// The record with that id; nil if there is none.
     public func find<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> R? {
         let values = id.storedValues
-        let key = Layout.row(keyColumns(type))
-        let marks = "= \(Layout.marks(values.count))"
+        let key = Dialect.row(keyColumns(type))
+        let marks = "= \(Dialect.marks(values.count))"
         return try select(type, RowChoice(tail: "WHERE \(key) \(marks)", owners: marks, values: values)).first
     }
 
@@ -54,7 +56,7 @@ public class ReadTransaction: GraphSource {
         guard let record = type as? any StoredRecord.Type else { throw notStored(type) }
         func fetch<R: StoredRecord>(_ record: R.Type) throws -> [D] {
             let columns = R.schema.properties.first { $0.name == name }?.columnNames ?? [name]
-            return try Self.same(select(record, where: columns.map(Layout.quoted), isIn: Self.encoded(owners)))
+            return try Self.same(select(record, where: columns.map(Dialect.quoted), isIn: Self.encoded(owners)))
         }
         return try fetch(record)
     }
@@ -77,9 +79,9 @@ public class ReadTransaction: GraphSource {
 
     // MARK: Selecting
 
-    func table<R: StoredRecord>(_ type: R.Type) -> String { Layout.quoted(R.schema.name) }
+    func table<R: StoredRecord>(_ type: R.Type) -> String { Dialect.quoted(R.schema.name) }
     func keyColumns<R: StoredRecord>(_ type: R.Type) -> [String] {
-        (R.schema.key?.columnNames ?? ["id"]).map(Layout.quoted)
+        (R.schema.key?.columnNames ?? ["id"]).map(Dialect.quoted)
     }
 
     /// The rows whose columns hold one of `values`, which stand one after the other: one statement, but for more values
@@ -89,6 +91,11 @@ public class ReadTransaction: GraphSource {
     ) throws -> [R] {
         try check()
         let width = columns.count
+        guard width > 0, values.count.isMultiple(of: width), connection.variableLimit >= width else {
+            throw GraphError(
+                .misuse, "\(values.count) values do not choose among \(width) columns; ask for the keys of a link",
+                type: type.schema.name)
+        }
         if try isMostOfTable(type, values.count / width) {
             let keys = stride(from: 0, to: values.count, by: width).map { RowKey(values[$0..<$0 + width]) }
             return try select(type, RowChoice(keep: (columns, Set(keys))))
@@ -99,9 +106,9 @@ public class ReadTransaction: GraphSource {
             let most = connection.variableLimit / width * width
             let part = Array(values[start..<min(start + most, values.count)])
             start += part.count
-            let marks = "IN \(Layout.choice(part.count / width, width: width))"
+            let marks = "IN \(Dialect.choice(part.count / width, width: width))"
             let key = keyColumns(type)
-            let test = "\(Layout.row(columns)) \(marks)"
+            let test = "\(Dialect.row(columns)) \(marks)"
             let owners =
                 columns == key
                 ? marks : "IN (SELECT \(key.joined(separator: ", ")) FROM \(table(type)) WHERE \(test))"
@@ -116,7 +123,7 @@ public class ReadTransaction: GraphSource {
     /// the others: a look-up costs some four times as much as passing a row.
     private func isMostOfTable<R: StoredRecord>(_ type: R.Type, _ count: Int) throws -> Bool {
         guard count >= 256 else { return false }
-        let last = try connection.peek("SELECT max(rowid) FROM \(table(type))")
+        let last = try connection.peek(Dialect.roughCount(type.schema.name))
         guard case .integer(let rows)? = last else { return false }
         return Int64(count) * 4 >= rows
     }
@@ -125,12 +132,12 @@ public class ReadTransaction: GraphSource {
         try check()
         let schema = R.schema
         let names = schema.properties.flatMap { $0.isList || $0.isNested ? [] : $0.columnNames }
-        let columns = names.map(Layout.quoted)
+        let columns = names.map(Dialect.quoted)
         let keyColumns = keyColumns(R.self)
         let key = range(of: keyColumns, in: columns)
         let lists = try schema.properties.filter(\.isList).map { property in
             try gather(
-                Layout.listTable(schema.name, property.name), schema.linkColumns(of: property), rows,
+                Dialect.quoted(Layout.listTable(schema.name, property.name)), schema.linkColumns(of: property), rows,
                 isOfKey: rows.keep?.columns == keyColumns)
         }
         let sql = "SELECT \(columns.joined(separator: ", ")) FROM \(table(type)) \(rows.tail)"
@@ -163,13 +170,13 @@ public class ReadTransaction: GraphSource {
     ) throws -> (rows: LinkRows, ranges: [RowKey: Range<Int>]) {
         let rows = LinkRows()
         var ranges: [RowKey: Range<Int>] = [:]
-        let owners = columns.owner.map(Layout.quoted)
+        let owners = columns.owner.map(Dialect.quoted)
         let list = owners.joined(separator: ", ")
         let width = Int32(owners.count)
         let end = width + Int32(columns.target.count)
-        let filter = choice.owners.map { "WHERE \(Layout.row(owners)) \($0) " } ?? ""
+        let filter = choice.owners.map { "WHERE \(Dialect.row(owners)) \($0) " } ?? ""
         let sql =
-            "SELECT \(list), \(columns.target.map(Layout.quoted).joined(separator: ", ")) "
+            "SELECT \(list), \(columns.target.map(Dialect.quoted).joined(separator: ", ")) "
             + "FROM \(name) \(filter)ORDER BY \(list), position"
         try connection.withStatement(sql, choice.values, isCached: choice.isCached) { statement in
             let cursor = statement.cursor(nil)

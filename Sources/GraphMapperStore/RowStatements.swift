@@ -4,32 +4,23 @@ enum RowStatements {
     typealias Bound = (sql: String, values: [StoredValue])
 
     static func insert(_ table: String, _ columns: [String]) -> String {
-        let names = columns.map(Layout.quoted).joined(separator: ", ")
-        let marks = columns.map { _ in "?" }.joined(separator: ", ")
-        return "INSERT INTO \(Layout.quoted(table)) (\(names)) VALUES (\(marks))"
+        "INSERT INTO \(Dialect.quoted(table)) (\(Dialect.list(columns))) VALUES (\(Dialect.parameters(columns.count)))"
     }
 
     static func update(_ row: ChangeSet.Update) -> String {
-        let list = row.columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
-        return "UPDATE \(Layout.quoted(row.table)) SET \(list) WHERE \(match(row.keyColumns))\(same(row.columns))"
+        "UPDATE \(Dialect.quoted(row.table)) SET \(Dialect.assignments(row.columns)) "
+            + "WHERE \(Dialect.match(row.keyColumns)) AND \(Dialect.same(row.columns))"
     }
 
     static func delete(_ row: ChangeSet.Deletion) -> String {
-        "DELETE FROM \(Layout.quoted(row.table)) WHERE \(match(row.keyColumns))\(same(row.columns))"
+        "DELETE FROM \(Dialect.quoted(row.table)) WHERE \(Dialect.match(row.keyColumns))"
+            + (row.columns.isEmpty ? "" : " AND \(Dialect.same(row.columns))")
     }
 
     /// What a row holds that a change did not find as it expects.
     static func select(_ table: String, _ columns: [String], _ keyColumns: [String]) -> String {
-        let list = columns.isEmpty ? "1" : columns.map(Layout.quoted).joined(separator: ", ")
-        return "SELECT \(list) FROM \(Layout.quoted(table)) WHERE \(match(keyColumns))"
-    }
-
-    static func match(_ columns: [String]) -> String {
-        columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: " AND ")
-    }
-
-    private static func same(_ columns: [String]) -> String {
-        columns.map { " AND \(Layout.quoted($0)) IS ?" }.joined()
+        "SELECT \(columns.isEmpty ? Dialect.always : Dialect.list(columns)) FROM \(Dialect.quoted(table)) "
+            + "WHERE \(Dialect.match(keyColumns))"
     }
 }
 
@@ -42,13 +33,13 @@ struct LinkTable {
     let move: String
 
     init(_ link: ChangeSet.Relink) {
-        let name = Layout.listTable(link.table, link.property)
-        let owner = link.ownerColumns.map(Layout.quoted)
-        let target = link.targetColumns.map(Layout.quoted)
-        let isOwner = owner.map { "\($0) = ?" }.joined(separator: " AND ")
-        let columns = (owner + ["position"] + target).joined(separator: ", ")
-        let marks = String(repeating: "?, ", count: owner.count + target.count) + "?"
-        select = "SELECT position, \(target.joined(separator: ", ")) FROM \(name) WHERE \(isOwner) ORDER BY position"
+        let name = Dialect.quoted(Layout.listTable(link.table, link.property))
+        let isOwner = Dialect.match(link.ownerColumns)
+        let all = link.ownerColumns + ["position"] + link.targetColumns
+        let columns = Dialect.list(all)
+        let marks = Dialect.parameters(all.count)
+        select =
+            "SELECT position, \(Dialect.list(link.targetColumns)) FROM \(name) WHERE \(isOwner) ORDER BY position"
         insert = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))"
         insertFirst =
             "INSERT INTO \(name) (\(columns)) SELECT \(marks) "
@@ -111,8 +102,13 @@ extension ReadTransaction {
 
     /// The rows of an ordered link, in order.
     func rows(_ table: LinkTable, _ link: ChangeSet.Relink) throws -> [ListRow] {
-        try connection.rows(table.select, link.key).compactMap { row in
-            guard case .integer(let position)? = row.first else { return nil }
+        try connection.rows(table.select, link.key).map { row in
+            guard case .integer(let position)? = row.first else {
+                throw StoreError(
+                    .constraint, "a position in the list is \(row[0]), not a whole number; correct it in the file",
+                    table: Layout.listTable(link.table, link.property),
+                    key: link.key.map(\.description).joined(separator: ", "), column: "position")
+            }
             return ListRow(position: position, target: Array(row.dropFirst()))
         }
     }
@@ -125,27 +121,13 @@ private struct ListID: Hashable {
 }
 
 extension Connection {
-    /// The columns of each table's unique indexes, its key's not among them, as the file has them. An index on an
-    /// expression is left to the engine.
+    /// The columns of each table's unique indexes, its key's not among them, as the file has them. Those on more than
+    /// columns are left to the engine.
     func uniqueIndexes(of tables: [String]) throws -> [String: [[String]]] {
         var uniques: [String: [[String]]] = [:]
         for table in tables {
-            let rows = try peekAll(
-                "SELECT list.name, info.name FROM pragma_index_list(?) AS list, pragma_index_info(list.name) AS info "
-                    + "WHERE list.\"unique\" AND list.origin <> 'pk' ORDER BY list.name, info.seqno", [.text(table)])
-            var columns: [String: [String?]] = [:]
-            for row in rows {
-                guard case .text(let index) = row[0] else { continue }
-                if case .text(let column) = row[1] {
-                    columns[index, default: []].append(column)
-                } else {
-                    columns[index, default: []].append(nil)
-                }
-            }
-            uniques[table] = columns.keys.sorted().compactMap { name in
-                let names = columns[name]?.compactMap { $0 } ?? []
-                return names.count == columns[name]?.count ? names : nil
-            }
+            uniques[table] = try StoredTable.indexes(of: table, self).filter { $0.isUnique && !$0.isKey }
+                .compactMap(\.columns)
         }
         return uniques
     }

@@ -24,6 +24,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         public static let constraint = Kind("constraint")
         /// The file's tables are not those of the records.
         public static let schemaMismatch = Kind("schema mismatch")
+        /// A newer version of the library, or of the app, has written the file.
+        public static let newerFile = Kind("newer file")
         /// Something was called that may not be called now.
         public static let misuse = Kind("misuse")
         /// Any other error of SQLite.
@@ -38,13 +40,25 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public var code: Int32
     /// The statement that failed, if it was one.
     public var sql: String?
+    /// The table concerned, as far as known.
+    public var table: String?
+    /// The key of the row concerned, as text.
+    public var key: String?
+    /// The column concerned; several are separated by commas.
+    public var column: String?
 
-    /// An error of a kind.
-    public init(_ kind: Kind, _ message: String, code: Int32 = 0, sql: String? = nil) {
+    /// An error of a kind, with what is known of its place.
+    public init(
+        _ kind: Kind, _ message: String, code: Int32 = 0, sql: String? = nil, table: String? = nil, key: String? = nil,
+        column: String? = nil
+    ) {
         self.kind = kind
         self.message = message
         self.code = code
         self.sql = sql
+        self.table = table
+        self.key = key
+        self.column = column
     }
 
     public var description: String {

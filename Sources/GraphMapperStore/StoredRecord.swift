@@ -15,7 +15,7 @@ public struct Index<R>: Sendable {
     let paths: [any PartialKeyPath<R> & Sendable]
     let isUnique: Bool
 
-    /// No two rows have the same values here; NULLs count as different.
+    /// No two rows have the same values here; NULLs count as different. Opening a file whose rows do is an error.
     public static func unique(_ paths: any PartialKeyPath<R> & Sendable...) -> Self {
         Index(paths: paths, isUnique: true)
     }
@@ -23,5 +23,16 @@ public struct Index<R>: Sendable {
     /// Speeds up queries by these properties, in this order.
     public static func on(_ paths: any PartialKeyPath<R> & Sendable...) -> Self {
         Index(paths: paths, isUnique: false)
+    }
+}
+
+extension Index where R: StoredRecord {
+    /// What is wrong with it, if that is something.
+    var mistake: String? {
+        guard !paths.isEmpty else { return "\(R.schema.name): an index names no property" }
+        for path in paths {
+            do { _ = try R.columnNames(at: path).get() } catch { return "\(error), in an index" }
+        }
+        return nil
     }
 }

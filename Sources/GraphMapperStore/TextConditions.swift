@@ -6,26 +6,24 @@ extension Optional: TextColumn where Wrapped == String {}
 extension ColumnExpression where V: TextColumn {
     /// Whether the text occurs, by its bytes.
     public func contains(_ text: String) -> Condition {
-        Condition(sql: "instr(\(sql), ?) > 0", values: [.text(text)])
+        condition(Dialect.contains(sql), [.text(text)])
     }
 
     /// Whether the text starts so, by its bytes.
-    public func hasPrefix(_ text: String) -> Condition { edge("1", text) }
+    public func hasPrefix(_ text: String) -> Condition { edge(1, text) }
 
     /// Whether the text ends so, by its bytes.
     public func hasSuffix(_ text: String) -> Condition {
-        // substr counts from the end, where 0 means the start.
-        text.isEmpty ? Condition(sql: "\(sql) IS NOT NULL", values: []) : edge("-\(text.utf8.count)", text)
+        // SQLite counts from the end, where 0 means the start.
+        text.isEmpty ? condition("\(sql) IS NOT NULL", []) : edge(-text.utf8.count, text)
     }
 
     /// SQLite's LIKE: `%` for any text, `_` for one character, ASCII letters alike in both cases.
     public func like(_ pattern: String) -> Condition {
-        Condition(sql: "\(sql) LIKE ?", values: [.text(pattern)])
+        condition(Dialect.like(sql), [.text(pattern)])
     }
 
-    /// Compares bytes, since `length` of a text stops at its first NUL.
-    private func edge(_ start: String, _ text: String) -> Condition {
-        Condition(
-            sql: "substr(CAST(\(sql) AS BLOB), \(start), \(text.utf8.count)) = CAST(? AS BLOB)", values: [.text(text)])
+    private func edge(_ start: Int, _ text: String) -> Condition {
+        condition(Dialect.bytes(sql, from: start, count: text.utf8.count), [.text(text)])
     }
 }

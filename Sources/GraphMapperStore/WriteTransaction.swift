@@ -22,6 +22,23 @@ public enum UpsertPolicy: Sendable, Hashable {
 public final class WriteTransaction: ReadTransaction, ChangeSink {
     private var lastInsertion: (table: String, columns: [String], sql: String)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
+    private let lists: [String: ListOwner]
+    var log = ChangeLog()
+
+    /// - Parameter lists: the tables of ordered links.
+    init(_ connection: Connection, lists: [String: ListOwner]) {
+        self.lists = lists
+        super.init(connection)
+    }
+
+    override func commit() throws {
+        try log.write(connection)
+        do {
+            try super.commit()
+        } catch let error as StoreError where error.kind == .foreignKey {
+            throw try DanglingLink(connection, lists, log).located(error)
+        }
+    }
 
     /// Adds a record with its ordered links; throws a ``StoreError`` if its key is there.
     public func insert<R: StoredRecord>(_ record: R) async throws {
@@ -54,32 +71,52 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         try check()
         if let mistake = patch.mistake { throw mistake }
         guard !patch.columns.isEmpty else { return try await find(R.self, patch.id) != nil }
-        let list = patch.columns.map { "\(Layout.quoted($0)) = ?" }.joined(separator: ", ")
-        try connection.execute(
-            "UPDATE \(table(R.self)) SET \(list) WHERE \(isKey(R.self))", patch.values + patch.id.storedValues)
-        return connection.changeCount > 0
+        let list = Dialect.assignments(patch.columns)
+        let key = patch.id.storedValues
+        try connection.execute("UPDATE \(table(R.self)) SET \(list) WHERE \(isKey(R.self))", patch.values + key)
+        guard connection.changeCount > 0 else { return false }
+        log.note(.update, R.schema.name, key, patch.columns)
+        return true
     }
 
     /// Deletes the row with this id. False if there is none.
     @discardableResult
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
-        try connection.execute("DELETE FROM \(table(type)) WHERE \(isKey(type))", id.storedValues)
-        return connection.changeCount > 0
+        let key = id.storedValues
+        try connection.execute("DELETE FROM \(table(type)) WHERE \(isKey(type))", key)
+        guard connection.changeCount > 0 else { return false }
+        log.note(.delete, R.schema.name, key)
+        return true
     }
 
-    private func isKey<R: StoredRecord>(_ type: R.Type) -> String { RowStatements.match(R.schema.key?.columnNames ?? ["id"]) }
+    private func isKey<R: StoredRecord>(_ type: R.Type) -> String { Dialect.match(R.schema.key?.columnNames ?? ["id"]) }
 
     /// Runs a statement of one's own.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
         try check()
+        let before = connection.totalChangeCount
         try connection.execute(sql, values)
+        guard connection.totalChangeCount != before else { return }
+        for touched in try connection.touched(by: sql) {
+            note(rowsOf: touched.table, touched.kind, touched.columns)
+        }
+    }
+
+    /// Notes rows whose keys are not known, of a record's table or of an ordered link's.
+    func note(rowsOf table: String, _ kind: ChangeRecord.Kind, _ columns: [String]?) {
+        if let list = lists[table] {
+            log.note(rowsOf: list.table, .update, [list.property])
+        } else {
+            log.note(rowsOf: table, kind, columns)
+        }
     }
 
     /// Runs `body`; if it throws, what it wrote is undone and the transaction goes on.
     public func savepoint<T>(_ body: () async throws -> T) async throws -> T {
         try check()
         try connection.execute("SAVEPOINT graphmapper")
+        let logged = log
         do {
             let result = try await body()
             try connection.execute("RELEASE graphmapper")
@@ -90,6 +127,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
                 try connection.execute("ROLLBACK TO graphmapper")
                 try connection.execute("RELEASE graphmapper")
             }
+            log = logged
             throw error
         }
     }
@@ -111,20 +149,51 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
 
     /// Applies a change, or answers what is stored instead of what it expects.
     private func mismatch(of change: ChangeSet.Change) throws -> ChangeSet.Found? {
+        try checkShape(change)
         switch change {
-        case .insert(let row): try connection.execute(insertion(row.table, row.columns), row.values)
+        case .insert(let row):
+            try connection.execute(insertion(row.table, row.columns), row.values)
+            log.note(.insert, row.table, row.key)
         case .update(let row):
             try connection.execute(RowStatements.update(row), row.values + row.key + row.expected)
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
+            if !row.isInterim { log.note(.update, row.table, row.key, row.columns) }
         case .delete(let row):
             try connection.execute(RowStatements.delete(row), row.key + row.expected)
-            // Without expectations a row that is gone is as good as deleted.
-            if connection.changeCount == 0, !row.columns.isEmpty {
+            if connection.changeCount > 0 {
+                log.note(.delete, row.table, row.key)
+            } else if !row.columns.isEmpty {
+                // Without expectations a row that is gone is as good as deleted.
                 return try found(row.table, row.columns, row.keyColumns, row.key)
             }
-        case .relink(let link): return try relink(link)
+        case .relink(let link):
+            if let found = try relink(link) { return found }
+            log.note(link: link.property, link.table, link.key)
         }
         return nil
+    }
+
+    /// Change sets are made by anybody: values that do not run in step with their columns are refused.
+    private func checkShape(_ change: ChangeSet.Change) throws {
+        let isFit: Bool
+        switch change {
+        case .insert(let row): isFit = !row.columns.isEmpty && row.columns.count == row.values.count
+        case .update(let row):
+            isFit =
+                !row.columns.isEmpty && row.columns.count == row.values.count && row.columns.count == row.expected.count
+                && !row.key.isEmpty && row.keyColumns.count == row.key.count
+        case .relink(let link):
+            let width = link.targetColumns.count
+            isFit =
+                width > 0 && link.base.count.isMultiple(of: width) && link.targets.count.isMultiple(of: width)
+                && !link.key.isEmpty && link.ownerColumns.count == link.key.count
+        case .delete(let row):
+            isFit =
+                !row.key.isEmpty && row.keyColumns.count == row.key.count && row.columns.count == row.expected.count
+        }
+        guard isFit else {
+            throw GraphError(.misuse, "the change has not a value for each of its columns: \(change)")
+        }
     }
 
     private func found(
@@ -156,7 +225,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     /// Edits the rows of an ordered link: as few as the longest common subsequence allows, for a move one.
     private func relink(_ link: ChangeSet.Relink) throws -> ChangeSet.Found? {
         let list = linkTable(link)
-        let width = max(1, link.targetColumns.count)
+        let width = link.targetColumns.count
         if link.base.isEmpty, link.targets.count >= width {
             // The first row goes in only if nobody else filled the list: no statement is spent on looking.
             try connection.execute(

@@ -88,6 +88,8 @@ package enum ListEdit: Hashable {
     ///
     /// Never a position that a row has now, since edits run one after the other.
     private static func fill(_ new: inout [Int64?], _ positions: [Int64], _ gap: Int64) -> Bool {
+        // A file may hold any number; beyond these, sums could overflow.
+        guard positions.allSatisfy({ (-farthest...farthest).contains($0) }) else { return false }
         let taken = Set(positions)
         let first = positions.min() ?? gap
         let last = positions.max() ?? 0
@@ -121,11 +123,13 @@ package enum ListEdit: Hashable {
         return true
     }
 
+    private static let farthest: Int64 = 1 << 61
+
+    /// All rows go before any comes, so that the old positions are free.
     private static func renumbered(
         _ base: [[StoredValue]], _ positions: [Int64], _ targets: [[StoredValue]], _ gap: Int64
     ) -> [ListEdit] {
-        let start = (positions.max() ?? 0) + gap
-        return positions.map { .delete($0) }
-            + targets.enumerated().map { .insert(start + Int64($0.offset) * gap, $0.element) }
+        positions.map { .delete($0) }
+            + targets.enumerated().map { .insert(Int64($0.offset + 1) * gap, $0.element) }
     }
 }

@@ -173,7 +173,8 @@ private struct ConflictResolver {
     private mutating func settle(_ row: ChangeSet.Update, _ theirs: [StoredValue]) throws -> ChangeSet.Change? {
         let rules = core.rules(of: row.table)
         var new = ChangeSet.Update(
-            table: row.table, keyColumns: row.keyColumns, key: row.key, columns: [], values: [], expected: [])
+            table: row.table, keyColumns: row.keyColumns, key: row.key, columns: [], values: [], expected: [],
+            isInterim: row.isInterim)
         var clashes: [(property: String, places: [Int])] = []
         for place in row.columns.indices {
             let isVersion = row.columns[place] == rules?.version

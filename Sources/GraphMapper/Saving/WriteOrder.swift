@@ -372,7 +372,8 @@ struct WriteOrder {
         _ patched: [String], _ stand: (String, StoredValue) -> StoredValue
     ) -> ChangeSet.Change {
         var first = ChangeSet.Update(
-            table: change.table, keyColumns: keyColumns, key: change.row.key, columns: [], values: [], expected: [])
+            table: change.table, keyColumns: keyColumns, key: change.row.key, columns: [], values: [], expected: [],
+            isInterim: true)
         for (place, column) in columns.enumerated() where patched.contains(column) {
             first.columns.append(column)
             first.expected.append(expected[place])

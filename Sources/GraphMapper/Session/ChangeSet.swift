@@ -56,12 +56,15 @@ public struct ChangeSet: Sendable, Hashable {
         public var values: [StoredValue]
         /// Their values as last read, in the order of the columns.
         public var expected: [StoredValue]
+        /// Whether the values are there only to make room for another change, and this row has another change to come.
+        public var isInterim: Bool
 
         /// Columns to set; `columns`, `values` and `expected` run in step.
         public init(
             table: String, keyColumns: [String], key: [StoredValue], columns: [String], values: [StoredValue],
-            expected: [StoredValue]
+            expected: [StoredValue], isInterim: Bool = false
         ) {
+            self.isInterim = isInterim
             self.table = table
             self.keyColumns = keyColumns
             self.key = key
@@ -181,6 +184,14 @@ public protocol ChangeSink {
 }
 
 extension ChangeSink {
+    /// Applies all changes, in their order.
+    ///
+    /// - Throws: a ``GraphError`` with ``GraphError/conflicts`` if a row is not as a change expects.
+    public func apply(_ changes: ChangeSet) async throws {
+        guard let mismatch = try await apply(changes.changes[...]) else { return }
+        throw GraphError(Conflict.all(of: changes.changes[mismatch.place], mismatch.found))
+    }
+
     /// Applies the changes one by one.
     public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
         for change in changes { try await apply(change) }

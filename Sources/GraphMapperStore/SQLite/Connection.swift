@@ -1,17 +1,21 @@
 internal import CSQLite
-import Foundation
 
 /// One connection to a SQLite file.
 ///
 /// It is opened without SQLite's own mutexes: whoever uses it holds the store's lock for it.
-public final class Connection: @unchecked Sendable {
-    // Sendable because only the holder of the ``Turnstile`` that the store keeps for it calls it: one task at a time.
-    private let handle: OpaquePointer
+final class Connection: @unchecked Sendable {
+    // Sendable because one task at a time calls it, and each sees what the one before did. The store makes it before
+    // anybody else has it. Then the writing one is used inside the store's ``Turnstile``, a reading one between `take`
+    // and `give` of the ``ReaderPool``, which hand it over under a lock; a transaction, which is not Sendable, refuses to
+    // use it once its closure has returned, and ``FreshConnection`` once the hook has.
+    let handle: OpaquePointer
+    /// What statements of somebody's own write to, by their text, as long as the schema stays the same.
+    var touched: (schema: StoredValue?, bySQL: [String: [Touched]]) = (nil, [:])
     private var statements: [String: Statement] = [:]
     /// Sees each statement before it runs: for logs and tests. If it throws, the statement fails with that error.
-    public var onStatement: ((String) throws -> Void)?
+    var onStatement: (@Sendable (String) throws -> Void)?
     /// How many statements have run.
-    public private(set) var statementCount = 0
+    private(set) var statementCount = 0
     let variableLimit: Int
 
     init(path: String, readOnly: Bool, busyTimeout: Double) throws {
@@ -24,13 +28,14 @@ public final class Connection: @unchecked Sendable {
         }
         handle = opened
         variableLimit = Int(sqlite3_limit(opened, SQLITE_LIMIT_VARIABLE_NUMBER, -1))
-        sqlite3_busy_timeout(handle, Int32(busyTimeout * 1000))
-        try execute("PRAGMA foreign_keys = ON")
-        try execute("PRAGMA cache_size = -65536")
-        if !readOnly {
-            try execute("PRAGMA journal_mode = WAL")
-            try execute("PRAGMA synchronous = NORMAL")
-        }
+        sqlite3_busy_timeout(handle, Self.milliseconds(busyTimeout))
+        for setting in Dialect.settings(readOnly: readOnly) { try execute(setting) }
+    }
+
+    /// Seconds as SQLite counts them: at most some 24 days; no number, and less than nothing, is nothing.
+    static func milliseconds(_ seconds: Double) -> Int32 {
+        let rounded = (seconds * 1000).rounded()
+        return rounded > 0 ? Int32(exactly: rounded) ?? .max : 0
     }
 
     deinit {
@@ -39,7 +44,7 @@ public final class Connection: @unchecked Sendable {
     }
 
     /// Runs one statement to its end.
-    public func execute(_ sql: String, _ values: [StoredValue] = []) throws {
+    func execute(_ sql: String, _ values: [StoredValue] = []) throws {
         try run(sql, values) { _ in }
     }
 
@@ -85,6 +90,11 @@ public final class Connection: @unchecked Sendable {
         }
     }
 
+    /// Runs such a statement to its end.
+    func executeUncounted(_ sql: String, _ values: [StoredValue]) throws {
+        try withUncounted(sql, values, true) { while try $0.step() {} }
+    }
+
     private func withUncounted<T>(
         _ sql: String, _ values: [StoredValue], _ isCached: Bool, _ body: (Statement) throws -> T
     ) throws -> T {
@@ -95,7 +105,7 @@ public final class Connection: @unchecked Sendable {
     }
 
     /// The rows of a statement, each as its values.
-    public func rows(_ sql: String, _ values: [StoredValue] = []) throws -> [[StoredValue]] {
+    func rows(_ sql: String, _ values: [StoredValue] = []) throws -> [[StoredValue]] {
         var rows: [[StoredValue]] = []
         try run(sql, values) { rows.append($0.values) }
         return rows
@@ -103,6 +113,8 @@ public final class Connection: @unchecked Sendable {
 
     /// Rows that the last insert, update or delete touched.
     var changeCount: Int { Int(sqlite3_changes(handle)) }
+    /// Rows that the connection has touched so far, by foreign keys and triggers too.
+    var totalChangeCount: Int { Int(sqlite3_total_changes(handle)) }
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     private func prepare(_ sql: String, isCached: Bool) throws -> Statement {

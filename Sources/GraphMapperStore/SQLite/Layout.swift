@@ -1,164 +1,139 @@
-import Foundation
-
 /// How a record type lies in the file.
 ///
 /// A table a record, keyed by the record's id; foreign keys by id, checked at commit; a table
 /// `<record>_<property>` for each ordered link, clustered on (owner, position) with gaps between positions.
 struct Layout {
-    let table: String
-    let columns: [(name: String, column: Column)]
-    let statements: [String]
-    let lists: [String]
+    /// The record's own table, then those of its ordered links.
+    let tables: [TableLayout]
 
     /// The distance between the positions of neighbours in a new list.
     static let gap: Int64 = 1 << 20
 
-    static func quoted(_ name: String) -> String {
-        guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"\(name)\"" }
-        return "\"\(name.replacingOccurrences(of: "\"", with: "\"\""))\""
-    }
-    /// One column, or several as a row value.
-    static func row(_ columns: [String]) -> String {
-        columns.count == 1 ? columns[0] : "(\(columns.joined(separator: ", ")))"
-    }
-    /// `?` for each of so many columns, as a row value if there are several.
-    static func marks(_ width: Int) -> String {
-        width == 1 ? "?" : "(" + String(repeating: "?, ", count: max(0, width - 1)) + "?)"
-    }
-    /// The right side of an IN that chooses among so many values of so many columns.
-    static func choice(_ count: Int, width: Int) -> String {
-        let marks = String(repeating: marks(width) + ",", count: max(0, count - 1)) + marks(width)
-        guard count > 0 else {
-            return width == 1 ? "()" : "(SELECT \(String(repeating: "0, ", count: width - 1))0 LIMIT 0)"
-        }
-        return width == 1 ? "(\(marks))" : "(VALUES \(marks))"
-    }
-    /// What to order by for types whose text does not sort as they do; nil for others.
-    static func number(_ sql: String, of type: Any.Type) -> String? {
-        type == Decimal.self || type == Decimal?.self ? "CAST(nullif(\(sql), 'NaN') AS REAL)" : nil
-    }
-    static func listTable(_ table: String, _ property: String) -> String { quoted("\(table)_\(property)") }
+    /// The name of an ordered link's table.
+    static func listTable(_ table: String, _ property: String) -> String { "\(table)_\(property)" }
 
     init<R: StoredRecord>(_ type: R.Type) {
         let schema = R.schema
-        table = schema.name
-        var columns: [(String, Column)] = []
-        var lines: [String] = []
-        var constraints: [String] = []
-        var more: [String] = []
-        var lists: [String] = []
-        let unique = Set(R.indexes.filter { $0.isUnique && $0.paths.count == 1 }.map { $0.paths[0] as AnyKeyPath })
+        var table = TableLayout(name: schema.name, record: "\(R.self)", key: schema.key?.columnNames ?? [])
+        var lists: [TableLayout] = []
         for property in schema.properties where !property.isNested {
             if let link = property.link, link.isList {
-                lists.append(property.name)
-                more += Self.list(schema, property, link)
+                lists.append(Self.list(schema, property, link))
                 continue
             }
-            for (name, column) in zip(property.columnNames, property.columns) {
-                columns.append((name, column))
-                lines.append(
-                    "\(Self.quoted(name)) \(Self.type(column.storage))\(column.isNullable ? "" : " NOT NULL")"
-                        + (property.isKey && property.columns.count == 1 ? " PRIMARY KEY" : ""))
+            table.columns += zip(property.columnNames, property.columns).map {
+                TableLayout.Column(name: $0, storage: $1.storage, isNullable: $1.isNullable)
             }
-            let list = property.columnNames.map(Self.quoted).joined(separator: ", ")
-            if property.isKey && property.columns.count > 1 { constraints.append("PRIMARY KEY (\(list))") }
             if let link = property.link {
-                constraints.append(
-                    "FOREIGN KEY (\(list)) REFERENCES \(Self.quoted(link.table())) DEFERRABLE INITIALLY DEFERRED")
-                if !unique.contains(property.path) {
-                    more.append(
-                        "CREATE INDEX IF NOT EXISTS \(Self.quoted("\(schema.name)_\(property.name)_link")) "
-                            + "ON \(Self.quoted(schema.name)) (\(list))")
-                }
+                table.links.append(
+                    .init(
+                        columns: property.columnNames, target: link.table(), cascades: false,
+                        indexName: "\(schema.name)_\(property.name)_link"))
             }
         }
         for index in R.indexes {
-            let names = index.paths.flatMap { schema.columnNames(at: $0) ?? [] }
-            let list = names.map(Self.quoted).joined(separator: ", ")
-            more.append(
-                "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX IF NOT EXISTS "
-                    + "\(Self.quoted("\(schema.name)_\(names.joined(separator: "_"))")) "
-                    + "ON \(Self.quoted(schema.name)) (\(list))")
+            table.add(index.paths.flatMap { schema.columnNames(at: $0) ?? [] }, isUnique: index.isUnique)
         }
-        self.columns = columns
-        self.lists = lists
-        let body = (lines + constraints).joined(separator: ", ")
-        statements = ["CREATE TABLE IF NOT EXISTS \(Self.quoted(schema.name)) (\(body))"] + more
+        table.indexLinks()
+        tables = [table] + lists
     }
 
-    private static func list<R>(_ schema: Schema<R>, _ property: Property<R>, _ link: LinkTarget) -> [String] {
+    private static func list<R: StoredRecord>(
+        _ schema: Schema<R>, _ property: Property<R>, _ link: LinkTarget
+    ) -> TableLayout {
         let name = listTable(schema.name, property.name)
         let columns = schema.linkColumns(of: property)
-        var lines: [String] = []
-        var constraints: [String] = []
-        func side(_ names: [String], _ key: [Column], _ table: String, _ rule: String) {
-            let types = zip(names, key).map { "\(quoted($0)) \(type($1.storage)) NOT NULL" }
-            let reference = "REFERENCES \(quoted(table))\(rule) DEFERRABLE INITIALLY DEFERRED"
-            if names.count == 1 {
-                lines.append("\(types.joined()) \(reference)")
-            } else {
-                lines += types
-                constraints.append("FOREIGN KEY (\(names.map(quoted).joined(separator: ", "))) \(reference)")
-            }
+        func typed(_ names: [String], _ key: [Column]) -> [TableLayout.Column] {
+            zip(names, key).map { TableLayout.Column(name: $0, storage: $1.storage, isNullable: false) }
         }
-        side(columns.owner, schema.key?.columns ?? [Column(.blob)], schema.name, " ON DELETE CASCADE")
-        lines.append("position INTEGER NOT NULL")
-        side(columns.target, link.keyColumns, link.table(), "")
-        let key = (columns.owner.map(quoted) + ["position"]).joined(separator: ", ")
-        let body = (lines + constraints + ["PRIMARY KEY (\(key))"]).joined(separator: ", ")
-        return [
-            "CREATE TABLE IF NOT EXISTS \(name) (\(body)) WITHOUT ROWID",
-            "CREATE INDEX IF NOT EXISTS \(quoted("\(schema.name)_\(property.name)_target")) "
-                + "ON \(name) (\(columns.target.map(quoted).joined(separator: ", ")))",
+        var table = TableLayout(name: name, record: "\(R.self).\(property.name)", key: columns.owner + ["position"])
+        table.columns =
+            typed(columns.owner, schema.key?.columns ?? [Column(.blob)])
+            + [.init(name: "position", storage: .integer, isNullable: false)] + typed(columns.target, link.keyColumns)
+        table.links = [
+            .init(columns: columns.owner, target: schema.name, cascades: true, indexName: nil),
+            .init(columns: columns.target, target: link.table(), cascades: false, indexName: "\(name)_target"),
         ]
+        table.isClustered = true
+        table.owner = ListOwner(table: schema.name, property: property.name)
+        table.indexLinks()
+        return table
+    }
+}
+
+/// The record's table and the property that an ordered link's table belongs to.
+struct ListOwner {
+    let table: String
+    let property: String
+}
+
+/// One table as the records want it.
+struct TableLayout {
+    struct Column {
+        var name: String
+        var storage: StorageClass
+        var isNullable: Bool
     }
 
-    private static func type(_ storage: StorageClass) -> String {
-        switch storage {
-        case .integer: "INTEGER"
-        // A type name with BLOB in it has no affinity (https://sqlite.org/datatype3.html, 3.1): a REAL column would lose
-        // the sign of -0.0.
-        case .real: "REAL BLOB"
-        case .text: "TEXT"
-        case .blob: "BLOB"
-        case .null: "ANY"
+    /// Columns that hold the key of a row of another table, which is checked at commit.
+    struct Link {
+        var columns: [String]
+        var target: String
+        /// Whether rows go with the row that they point to.
+        var cascades: Bool
+        /// What its index is called; nil if the table's key serves as one.
+        var indexName: String?
+    }
+
+    struct Index {
+        var name: String
+        var columns: [String]
+        var isUnique: Bool
+    }
+
+    let name: String
+    /// What declares it, for messages: a record type, or a property of one.
+    let record: String
+    /// For the table of an ordered link: whose it is.
+    var owner: ListOwner?
+    var columns: [Column] = []
+    let key: [String]
+    var links: [Link] = []
+    var indexes: [Index] = []
+    /// Whether rows lie in the order of the key.
+    var isClustered = false
+
+    init(name: String, record: String, key: [String]) {
+        self.name = name
+        self.record = record
+        self.key = key
+    }
+
+    /// The name that the store gives an index.
+    func indexName(_ columns: [String]) -> String { "\(name)_\(columns.joined(separator: "_"))" }
+
+    /// Adds an index. Of two with the same columns one is left, unique if one of them was.
+    fileprivate mutating func add(_ columns: [String], isUnique: Bool) {
+        if let place = indexes.firstIndex(where: { $0.columns == columns }) {
+            indexes[place].isUnique = indexes[place].isUnique || isUnique
+        } else {
+            indexes.append(Index(name: indexName(columns), columns: columns, isUnique: isUnique))
         }
     }
 
-    /// Makes what is missing; answers what differs, in sentences.
-    func install(_ connection: Connection) throws -> [String] {
-        let found = try differences(connection)
-        guard found.isEmpty else { return found }
-        for statement in statements { try connection.execute(statement) }
-        return []
+    /// Adds the indexes of links that have none yet.
+    fileprivate mutating func indexLinks() {
+        for link in links {
+            guard let name = link.indexName, !indexes.contains(where: { $0.columns == link.columns }) else { continue }
+            indexes.append(Index(name: name, columns: link.columns, isUnique: false))
+        }
     }
 
-    /// How the file's table differs from the record; nothing if the file has no such table.
-    func differences(_ connection: Connection) throws -> [String] {
-        var found: [String: String] = [:]
-        for row in try connection.rows("SELECT name, type, \"notnull\" FROM pragma_table_info(?)", [.text(table)]) {
-            guard case .text(let name) = row[0], case .text(let type) = row[1] else { continue }
-            found[name] = type.uppercased() + (row[2] == .integer(0) ? "" : " NOT NULL")
-        }
-        guard !found.isEmpty else { return [] }
-        var differences: [String] = []
-        for (name, column) in columns {
-            let wanted = Self.type(column.storage) + (column.isNullable ? "" : " NOT NULL")
-            guard let type = found.removeValue(forKey: name) else {
-                differences.append("\(table).\(name) is not in the file")
-                continue
-            }
-            if type != wanted { differences.append("\(table).\(name) is \(type) in the file, \(wanted) in the record") }
-        }
-        return differences + found.keys.sorted().map { "\(table).\($0) is not in the record" }
-    }
-
-    /// FNV-1a of the statements: changes when the layout does.
-    static func fingerprint(_ layouts: [Layout]) -> String {
+    /// FNV-1a of the definitions: changes when the layout does.
+    var fingerprint: String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in layouts.flatMap(\.statements).sorted().joined(separator: "\n").utf8 {
-            hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
-        }
+        let texts = [Dialect.create(self)] + indexes.map { Dialect.create($0, on: name) }.sorted()
+        for byte in texts.joined(separator: "\n").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return String(hash, radix: 16)
     }
 }

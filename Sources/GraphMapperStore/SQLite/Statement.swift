@@ -8,9 +8,19 @@ final class Statement {
 
     init(_ database: OpaquePointer, _ sql: String) throws {
         var prepared: OpaquePointer?
-        let code = sqlite3_prepare_v3(database, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
-        guard let prepared, code == SQLITE_OK else {
+        var rest = ""
+        let code = sql.withCString { start in
+            var end: UnsafePointer<CChar>?
+            let code = sqlite3_prepare_v3(database, start, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, &end)
+            if let end { rest = String(cString: end) }
+            return code
+        }
+        guard code == SQLITE_OK else {
             throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
+        }
+        guard let prepared, rest.isEmpty || !Self.isStatement(rest, database) else {
+            sqlite3_finalize(prepared)
+            throw StoreError(.misuse, "this is not one statement; run each by itself", sql: sql)
         }
         self.database = database
         self.sql = sql
@@ -18,6 +28,13 @@ final class Statement {
     }
 
     deinit { sqlite3_finalize(handle) }
+
+    /// Whether it is more than white space and comments.
+    private static func isStatement(_ sql: String, _ database: OpaquePointer) -> Bool {
+        var prepared: OpaquePointer?
+        defer { sqlite3_finalize(prepared) }
+        return sqlite3_prepare_v3(database, sql, -1, 0, &prepared, nil) != SQLITE_OK || prepared != nil
+    }
 
     func bind(_ values: [StoredValue]) throws {
         for (index, value) in values.enumerated() {

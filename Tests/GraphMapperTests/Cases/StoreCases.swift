@@ -65,6 +65,24 @@ import Testing
         #expect(try await store.count(Query(TeamRow.self)) == 1)
     }
 
+    @Test func `another store of the file holds the write lock`() async throws {
+        let file = temporaryFile()
+        var options = GraphStore.Options()
+        options.busyTimeout = 0.1
+        let store = try await openTown(.file(file), options: options)
+        let other = try await openTown(.file(file))
+        let session = townSession(store)
+        try session.add(Team(id: 1))
+        try await other.write { _ async throws in
+            let error = await #expect(throws: StoreError.self) { try await session.save() }
+            #expect(error?.kind == .busy)
+            #expect(try await store.count(Query(TeamRow.self)) == 0)
+            #expect(try session.changes().changes.count == 1)
+        }
+        try await session.save()
+        #expect(try await other.count(Query(TeamRow.self)) == 1)
+    }
+
     @Test func `300 000 ids in one load`() async throws {
         let store = try await openTown()
         let count = 300_000

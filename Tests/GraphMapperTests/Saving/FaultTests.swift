@@ -31,7 +31,7 @@ struct EditedWorld {
 
     init() async throws {
         var options = GraphStore.Options()
-        options.prepare = { [faults] connection in connection.onStatement = { _ in try faults.see() } }
+        options.prepare = { [faults] connection in try connection.onStatement { _ in try faults.see() } }
         store = try await GraphStore.open(
             .inMemory, options: options, NodeRecord.self, ShelfRow.self, CountedRow.self)
         try await store.write { [ids] tx in

@@ -1,6 +1,7 @@
 import Foundation
-import GraphMapperStore
 import Testing
+
+@testable import GraphMapperStore
 
 struct FullName: EmbeddedValue, Hashable {
     var first: String
@@ -99,12 +100,8 @@ private struct LooseRow: StoredRecord {
     }
 
     @Test func `the tables as SQLite has them`() async throws {
-        nonisolated(unsafe) var opened: Connection?
-        var options = GraphStore.Options()
-        options.prepare = { opened = $0 }
-        let store = try await GraphStore.open(.inMemory, options: options, ResidentRow.self)
-        let connection = try #require(opened)
-        func column(_ sql: String) throws -> [StoredValue] { try connection.rows(sql).map { $0[0] } }
+        let store = try await GraphStore.open(.inMemory, ResidentRow.self)
+        func column(_ sql: String) throws -> [StoredValue] { try store.writer.rows(sql).map { $0[0] } }
         #expect(
             try column("SELECT name FROM pragma_table_info('resident') WHERE pk > 0 ORDER BY pk")
                 == ["first", "last"].map { .text($0) })
@@ -114,7 +111,6 @@ private struct LooseRow: StoredRecord {
         #expect(
             try column("SELECT name FROM pragma_table_info('resident_line') ORDER BY cid")
                 == ["owner_first", "owner_last", "position", "target_first", "target_last"].map { .text($0) })
-        withExtendedLifetime(store) {}
     }
 
     @Test func `foreign keys are enforced`() async throws {

@@ -369,6 +369,17 @@ private struct Weyl: RandomNumberGenerator {
         #expect(error?.kind == .cannotOpen || error?.kind == .readOnly)
     }
 
+    /// What nobody may write to, root neither.
+    @Test func folderThatIsAFile() async throws {
+        let file = try folder() + "/file"
+        try Data().write(to: URL(fileURLWithPath: file))
+        let error = await #expect(throws: StoreError.self) {
+            _ = try await GraphStore.open(.file(file + "/a.db"), AuditTag.self)
+        }
+        #expect(error?.kind == .cannotOpen)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: file)).isEmpty)
+    }
+
     @Test func readOnlyStore() async throws {
         let path = try folder() + "/a.db"
         let writable = try await GraphStore.open(.file(path), AuditTag.self)

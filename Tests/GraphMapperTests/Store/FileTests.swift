@@ -1,8 +1,8 @@
 import Foundation
-import GraphMapperStore
 import ShopModels
 import Testing
 
+@testable import GraphMapperStore
 @testable import ShoppingCart
 
 @Suite struct `Files and transactions` {
@@ -20,17 +20,12 @@ import Testing
     }
 
     @Test func `the tables are those that the guide shows`() async throws {
-        nonisolated(unsafe) var opened: Connection?
-        var options = GraphStore.Options()
-        options.prepare = { opened = $0 }
-        let store = try await GraphStore.open(
-            .inMemory, options: options, UserRecord.self, CartRecord.self, ItemRecord.self)
-        let rows = try #require(opened).rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
-        withExtendedLifetime(store) {}
+        let store = try await openShop()
+        let rows = try store.writer.rows("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
         let made = rows.map { if case .text(let sql) = $0[0] { sql } else { "" } }
         let guide = try Compiler.text("docs/store.md").split { $0.isWhitespace }.joined(separator: " ")
             .replacingOccurrences(of: "CREATE TABLE IF NOT EXISTS", with: "CREATE TABLE")
-        #expect(made.count == 7)
+        #expect(made.count == 8)
         for sql in made { #expect(guide.contains(sql + ";")) }
     }
 

@@ -1,0 +1,223 @@
+/// One write of a committed transaction.
+public struct ChangeRecord: Sendable, Hashable {
+    /// What was written.
+    public enum Kind: String, Sendable, Hashable {
+        /// A row was added, with its ordered links.
+        case insert
+        /// Properties of a row were set; an ordered link counts as one.
+        case update
+        /// A row was removed.
+        case delete
+    }
+
+    /// Its number: one more than that of the record before.
+    public let sequence: Int64
+    /// The number of the transaction: that of its first record.
+    public let transaction: Int64
+    /// The record's table.
+    public let table: String
+    /// What was written.
+    public let kind: Kind
+    /// The key of the row; nil for many rows, or for rows that are not known by their keys.
+    public let key: [StoredValue]?
+    /// What was set: columns, and the names of ordered links. Nil for the whole row.
+    public let columns: [String]?
+}
+
+extension ReadTransaction {
+    /// What was written after the change record of that number, oldest first: by this store and by other processes.
+    ///
+    /// A transaction leaves a record for each row that it writes, or one without a key for more than 64 rows of one kind
+    /// and table. What a statement of one's own wrote has no key either. The last 4096 records are kept. Numbers have
+    /// no gaps: if the first record's is not `sequence + 1`, older ones are gone, and anything may have changed.
+    ///
+    /// - Parameter sequence: the number of the last record known; 0 for all that there are.
+    /// - Throws: ``StoreError`` if the records cannot be read.
+    /// - Complexity: O(records answered).
+    public func changeRecords(after sequence: Int64 = 0) async throws -> [ChangeRecord] {
+        try check()
+        guard try StoredTable(ChangeLog.table, connection) != nil else { return [] }
+        let rows = try connection.peekAll(
+            "SELECT seq, txn, tbl, kind, key, columns FROM \(ChangeLog.table) WHERE seq > ? ORDER BY seq",
+            [.integer(sequence)])
+        return try rows.map { row in
+            guard let record = ChangeRecord(row) else {
+                throw StoreError(
+                    .database, "the change record \(row[0]) cannot be read; delete the rows of the table",
+                    table: ChangeLog.table)
+            }
+            return record
+        }
+    }
+}
+
+extension GraphStore {
+    /// What was written after the change record of that number, in a read transaction of its own. See
+    /// ``ReadTransaction/changeRecords(after:)``.
+    public func changeRecords(after sequence: Int64 = 0) async throws -> [ChangeRecord] {
+        try await read { try await $0.changeRecords(after: sequence) }
+    }
+}
+
+extension ChangeRecord {
+    fileprivate init?(_ row: [StoredValue]) {
+        guard case .integer(let sequence) = row[0], case .integer(let transaction) = row[1],
+            case .text(let table) = row[2], case .text(let word) = row[3], let kind = Kind(rawValue: word)
+        else { return nil }
+        self.sequence = sequence
+        self.transaction = transaction
+        self.table = table
+        self.kind = kind
+        switch row[4] {
+        case .null: key = nil
+        case .text(let text):
+            guard let values = Literals.values(text) else { return nil }
+            key = values
+        default: return nil
+        }
+        switch row[5] {
+        case .null: columns = nil
+        case .text(let text):
+            guard let names = Literals.names(text) else { return nil }
+            columns = names
+        default: return nil
+        }
+    }
+}
+
+/// What a transaction has written so far. Costs memory for at most 64 rows of a kind and table.
+struct ChangeLog {
+    static let table = "graphmapper_change"
+    static let definition =
+        "CREATE TABLE \(table) (seq INTEGER PRIMARY KEY, txn INTEGER NOT NULL, tbl TEXT NOT NULL, kind TEXT NOT NULL, "
+        + "key TEXT, columns TEXT)"
+    /// So many records are kept.
+    static let kept: Int64 = 4096
+    /// So many rows of one kind and table are told apart.
+    static let most = 64
+
+    private struct Row {
+        /// Nil for many rows.
+        var key: [StoredValue]?
+        var columns: [String]?
+        /// Its place among all writes.
+        var place: Int
+    }
+
+    /// The rows of one table that were written in one way.
+    private struct Entry {
+        let table: String
+        let kind: ChangeRecord.Kind
+        /// One without a key once there are too many.
+        var rows: [Row] = []
+        var isCollapsed = false
+
+        mutating func add(_ row: Row) {
+            if !isCollapsed {
+                guard rows.count >= ChangeLog.most else { return rows.append(row) }
+                collapse()
+            }
+            cover(row.columns)
+        }
+
+        mutating func collapse() {
+            guard !isCollapsed else { return }
+            let old = rows
+            rows = [Row(key: nil, columns: old.first?.columns, place: old.first?.place ?? 0)]
+            isCollapsed = true
+            for row in old { cover(row.columns) }
+        }
+
+        /// Adds columns to those of the row for all.
+        private mutating func cover(_ columns: [String]?) {
+            for column in columns ?? [] { cover(column) }
+        }
+
+        mutating func cover(_ column: String) {
+            if rows[0].columns?.contains(column) == false { rows[0].columns?.append(column) }
+        }
+    }
+
+    private var entries: [Entry] = []
+    private var count = 0
+    /// Where the latest entry of each kind is: most often that of the next write too.
+    private var insert = 0
+    private var update = 0
+    private var delete = 0
+
+    /// Notes one row. Complexity: O(tables) for the first row of another table than the one before, else O(columns).
+    mutating func note(_ kind: ChangeRecord.Kind, _ table: String, _ key: [StoredValue], _ columns: [String]? = nil) {
+        let place = self.place(kind, table)
+        count += 1
+        entries[place].add(Row(key: key, columns: columns, place: count))
+    }
+
+    /// Notes an ordered link; not that of a row which was inserted just now.
+    mutating func note(link property: String, _ table: String, _ key: [StoredValue]) {
+        let place = self.place(.update, table)
+        if entries[place].isCollapsed { return entries[place].cover(property) }
+        if entries[self.place(.insert, table)].rows.contains(where: { $0.key == key }) { return }
+        note(.update, table, key, [property])
+    }
+
+    /// Notes rows that are not known.
+    mutating func note(rowsOf table: String, _ kind: ChangeRecord.Kind, _ columns: [String]?) {
+        let place = self.place(kind, table)
+        if entries[place].rows.isEmpty {
+            count += 1
+            entries[place].add(Row(key: nil, columns: columns, place: count))
+        }
+        entries[place].collapse()
+        entries[place].add(Row(key: nil, columns: columns, place: count))
+    }
+
+    /// Whether that row was written, or may have been.
+    func has(_ table: String, _ key: [StoredValue]) -> Bool {
+        entries.contains { $0.table == table && ($0.isCollapsed || $0.rows.contains { $0.key == key }) }
+    }
+
+    private mutating func place(_ kind: ChangeRecord.Kind, _ table: String) -> Int {
+        let latest =
+            switch kind {
+            case .insert: insert
+            case .update: update
+            case .delete: delete
+            }
+        if latest < entries.count, entries[latest].kind == kind, entries[latest].table == table { return latest }
+        let place = entries.firstIndex { $0.kind == kind && $0.table == table } ?? entries.count
+        if place == entries.count { entries.append(Entry(table: table, kind: kind)) }
+        switch kind {
+        case .insert: insert = place
+        case .update: update = place
+        case .delete: delete = place
+        }
+        return place
+    }
+
+    /// Writes the records, and drops those that are too old.
+    func write(_ connection: Connection) throws {
+        guard count > 0 else { return }
+        let records = entries.flatMap { entry in entry.rows.map { (entry, $0) } }.sorted { $0.1.place < $1.1.place }
+        var last: Int64 = 0
+        if case .integer(let number)? = try connection.peek("SELECT max(seq) FROM \(Self.table)") { last = number }
+        guard last < .max - Int64(records.count) else {
+            throw StoreError(
+                .database, "the change records have used up their numbers; delete the rows of the table",
+                table: Self.table)
+        }
+        let transaction = StoredValue.integer(last + 1)
+        for (entry, row) in records {
+            last += 1
+            try connection.executeUncounted(
+                "INSERT INTO \(Self.table) VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    .integer(last), transaction, .text(entry.table), .text(entry.kind.rawValue),
+                    row.key.map { .text(Literals.text($0)) } ?? .null,
+                    row.columns.map { .text(Literals.text(names: $0)) } ?? .null,
+                ])
+        }
+        if last > Self.kept {
+            try connection.executeUncounted("DELETE FROM \(Self.table) WHERE seq <= ?", [.integer(last - Self.kept)])
+        }
+    }
+}

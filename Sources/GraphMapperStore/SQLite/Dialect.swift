@@ -1,0 +1,121 @@
+import Foundation
+
+/// How SQLite spells what the store asks for: names, types, parameters and definitions. The rest of the store makes its
+/// statements of these pieces and of SQL that PostgreSQL has too.
+enum Dialect {
+    /// A name of a table or column.
+    static func quoted(_ name: String) -> String {
+        guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"\(name)\"" }
+        return "\"\(name.replacingOccurrences(of: "\"", with: "\"\""))\""
+    }
+    /// Names, separated by commas.
+    static func list(_ names: [String]) -> String { names.map(quoted).joined(separator: ", ") }
+
+    // MARK: Values
+
+    /// One column, or several as a row value.
+    static func row(_ columns: [String]) -> String {
+        columns.count == 1 ? columns[0] : "(\(columns.joined(separator: ", ")))"
+    }
+    /// `?` for each of so many columns, as a row value if there are several.
+    static func marks(_ width: Int) -> String { width == 1 ? "?" : "(\(parameters(width)))" }
+    /// So many parameters, separated by commas.
+    static func parameters(_ count: Int) -> String { String(repeating: "?, ", count: max(0, count - 1)) + "?" }
+    /// The right side of an IN that chooses among so many values of so many columns.
+    static func choice(_ count: Int, width: Int) -> String {
+        let marks = String(repeating: marks(width) + ",", count: max(0, count - 1)) + marks(width)
+        guard count > 0 else {
+            return width == 1 ? "()" : "(SELECT \(String(repeating: "0, ", count: width - 1))0 LIMIT 0)"
+        }
+        return width == 1 ? "(\(marks))" : "(VALUES \(marks))"
+    }
+    /// The columns of a key as a condition.
+    static func match(_ columns: [String]) -> String {
+        columns.map { "\(quoted($0)) = ?" }.joined(separator: " AND ")
+    }
+    /// The same for columns that may be NULL, which is a value like any other here.
+    static func same(_ columns: [String]) -> String {
+        columns.map { "\(quoted($0)) IS ?" }.joined(separator: " AND ")
+    }
+    /// The assignments of an update.
+    static func assignments(_ columns: [String]) -> String {
+        columns.map { "\(quoted($0)) = ?" }.joined(separator: ", ")
+    }
+    /// What to order by for types whose text does not sort as they do; nil for others.
+    static func number(_ sql: String, of type: Any.Type) -> String? {
+        type == Decimal.self || type == Decimal?.self ? "CAST(nullif(\(sql), 'NaN') AS REAL)" : nil
+    }
+    /// Says about how many rows a table has, at the cost of a look-up.
+    static func roughCount(_ table: String) -> String { "SELECT max(rowid) FROM \(quoted(table))" }
+
+    // MARK: Conditions
+
+    /// Compares values, NULL among them.
+    static let isSame = "IS"
+    static let isOther = "IS NOT"
+    /// What holds for every row.
+    static let always = "1"
+    /// What holds where the condition does not, or is unknown.
+    static func not(_ condition: String) -> String { "NOT coalesce(\(condition), 0)" }
+    /// Whether a text occurs in the column, by its bytes.
+    static func contains(_ column: String) -> String { "instr(\(column), ?) > 0" }
+    /// Whether so many bytes of the column, from a place on that counts from 1 or backwards from -1, are those of a text.
+    ///
+    /// By bytes, since `length` of a text stops at its first NUL.
+    static func bytes(_ column: String, from start: Int, count: Int) -> String {
+        "substr(CAST(\(column) AS BLOB), \(start), \(count)) = CAST(? AS BLOB)"
+    }
+    static func like(_ column: String) -> String { "\(column) LIKE ?" }
+    /// So many rows, after so many.
+    static let page = "LIMIT ? OFFSET ?"
+    /// The parameters of a page.
+    static func page(_ limit: Int?, _ offset: Int?) -> [StoredValue] {
+        [.integer(limit.map(Int64.init) ?? -1), .integer(Int64(offset ?? 0))]
+    }
+
+    // MARK: Transactions
+
+    static let beginReading = "BEGIN"
+    static let beginWriting = "BEGIN IMMEDIATE"
+
+    /// What every fresh connection is told.
+    static func settings(readOnly: Bool) -> [String] {
+        ["PRAGMA foreign_keys = ON", "PRAGMA cache_size = -65536"]
+            + (readOnly ? [] : ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL"])
+    }
+
+    // MARK: Definitions
+
+    static func type(_ storage: StorageClass) -> String {
+        switch storage {
+        case .integer: "INTEGER"
+        // A type name with BLOB in it has no affinity (https://sqlite.org/datatype3.html, 3.1): a REAL column would lose
+        // the sign of -0.0.
+        case .real: "REAL BLOB"
+        case .text: "TEXT"
+        case .blob: "BLOB"
+        case .null: "ANY"
+        }
+    }
+
+    static func type(_ column: TableLayout.Column) -> String {
+        type(column.storage) + (column.isNullable ? "" : " NOT NULL")
+    }
+
+    static func create(_ table: TableLayout) -> String {
+        var lines = table.columns.map { column in
+            "\(quoted(column.name)) \(type(column))" + (table.key == [column.name] ? " PRIMARY KEY" : "")
+        }
+        lines += table.links.map { link in
+            "FOREIGN KEY (\(list(link.columns))) REFERENCES \(quoted(link.target))"
+                + (link.cascades ? " ON DELETE CASCADE" : "") + " DEFERRABLE INITIALLY DEFERRED"
+        }
+        if table.key.count > 1 { lines.append("PRIMARY KEY (\(list(table.key)))") }
+        return "CREATE TABLE \(quoted(table.name)) (\(lines.joined(separator: ", ")))"
+            + (table.isClustered ? " WITHOUT ROWID" : "")
+    }
+
+    static func create(_ index: TableLayout.Index, on table: String) -> String {
+        "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(quoted(index.name)) ON \(quoted(table)) (\(list(index.columns)))"
+    }
+}

@@ -1,0 +1,110 @@
+/// A table as the file has it.
+struct StoredTable {
+    struct Column {
+        var name: String
+        /// The declared type, in capitals.
+        var type: String
+        var isNullable: Bool
+    }
+
+    struct Reference {
+        var columns: [String]
+        var target: String
+        /// The columns that it points to; those of the target's key if empty.
+        var targetColumns: [String]
+        /// What happens when the target goes, as SQLite says it.
+        var onDelete: String
+        /// The number that `foreign_key_check` gives it.
+        var number: Int64
+    }
+
+    struct Index {
+        var name: String
+        /// Nil if expressions are among them.
+        var columns: [String]?
+        /// Whether it is of all rows, and each column in its usual order and collation.
+        var isPlain: Bool
+        var isUnique: Bool
+        /// Whether a `CREATE INDEX` made it, not the table's definition.
+        var isOwn: Bool
+        /// Whether it is that of the primary key.
+        var isKey: Bool
+    }
+
+    let name: String
+    let columns: [Column]
+    let key: [String]
+    /// Whether rows have no number: the table is `WITHOUT ROWID`, or no table but a view.
+    let isWithoutRowID: Bool
+
+    /// - Returns: nil if the file has no such table.
+    init?(_ name: String, _ connection: Connection) throws {
+        self.name = name
+        var columns: [Column] = []
+        var key: [(place: Int64, name: String)] = []
+        for row in try connection.peekAll(
+            "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?)", [.text(name)])
+        {
+            guard case .text(let name) = row[0], case .text(let type) = row[1], case .integer(let place) = row[3]
+            else { continue }
+            columns.append(Column(name: name, type: type.uppercased(), isNullable: row[2] == .integer(0)))
+            if place > 0 { key.append((place, name)) }
+        }
+        guard !columns.isEmpty else { return nil }
+        self.columns = columns
+        self.key = key.sorted { $0.place < $1.place }.map(\.name)
+        let kind = try connection.peekAll(
+            "SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND type = 'table' AND NOT wr", [.text(name)])
+        isWithoutRowID = kind.isEmpty
+    }
+
+    /// The foreign keys, as far as the table's definition says them.
+    func references(_ connection: Connection) throws -> [Reference] {
+        var found: [Reference] = []
+        // A column that is named although it is the target's key is the same as one that is not.
+        for row in try connection.peekAll(
+            "SELECT id, \"table\", \"from\", on_delete, nullif(\"to\", (SELECT name FROM pragma_table_info(list.\"table\") "
+                + "WHERE pk = list.seq + 1)) FROM pragma_foreign_key_list(?) AS list ORDER BY id, seq", [.text(name)])
+        {
+            guard case .integer(let number) = row[0], case .text(let target) = row[1], case .text(let column) = row[2],
+                case .text(let onDelete) = row[3]
+            else { continue }
+            if found.last?.number != number {
+                found.append(
+                    Reference(columns: [], target: target, targetColumns: [], onDelete: onDelete, number: number))
+            }
+            found[found.count - 1].columns.append(column)
+            if case .text(let other) = row[4] { found[found.count - 1].targetColumns.append(other) }
+        }
+        return found
+    }
+
+    func indexes(_ connection: Connection) throws -> [Index] { try Self.indexes(of: name, connection) }
+
+    /// The indexes of a table, by name.
+    static func indexes(of table: String, _ connection: Connection) throws -> [Index] {
+        var found: [Index] = []
+        for row in try connection.peekAll(
+            "SELECT list.name, list.\"unique\", list.origin, info.name, "
+                + "info.\"desc\" OR info.coll <> 'BINARY' OR list.partial "
+                + "FROM pragma_index_list(?) AS list, pragma_index_xinfo(list.name) AS info WHERE info.key "
+                + "ORDER BY list.name, info.seqno", [.text(table)])
+        {
+            guard case .text(let name) = row[0] else { continue }
+            if found.last?.name != name {
+                found.append(
+                    Index(
+                        name: name, columns: [], isPlain: true, isUnique: row[1] != .integer(0),
+                        isOwn: row[2] == .text("c"),
+                        isKey: row[2] == .text("pk")))
+            }
+            if row[4] != .integer(0) { found[found.count - 1].isPlain = false }
+            if case .text(let column) = row[3] {
+                found[found.count - 1].columns?.append(column)
+            } else {
+                found[found.count - 1].columns = nil
+            }
+        }
+        return found
+    }
+}
