@@ -229,7 +229,8 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         if link.base.isEmpty, link.targets.count >= width {
             // The first row goes in only if nobody else filled the list: no statement is spent on looking.
             try connection.execute(
-                list.insertFirst, link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key
+                list.insertFirst,
+                link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key
                     + (link.keyColumns.isEmpty ? [] : link.key))
             if connection.changeCount == 0 {
                 return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))

@@ -153,7 +153,8 @@ extension Step {
         step.isEmpty = { model($0) == nil }
         step.linked = { model($0).map { [$0] } ?? [] }
         step.letGo = { table, core, bit in
-            letGo(table, core, C.self, bit, ids: { id($0).map { [$0] } ?? [] }, linked: { model($0).map { [$0] } ?? [] })
+            letGo(
+                table, core, C.self, bit, ids: { id($0).map { [$0] } ?? [] }, linked: { model($0).map { [$0] } ?? [] })
         }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }

@@ -90,7 +90,8 @@ public struct ConflictPolicy {
     public static var mine: Self { Self { _ in .mine } }
     /// The other writer's values win, and the models take them.
     public static var theirs: Self { Self { _ in .theirs } }
-    /// Asks about each conflict. If the closure throws, nothing is written.
+    /// Asks about each conflict, also where both have changed a property to the same value: a counter that both have
+    /// raised by one may be meant to rise by two. If the closure throws, nothing is written.
     public static func merge(_ resolve: @escaping (Conflict) throws -> Conflict.Resolution) -> Self {
         Self(resolve: resolve)
     }

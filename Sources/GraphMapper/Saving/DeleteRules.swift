@@ -150,7 +150,8 @@ extension Table {
             guard let candidates = step.letGo, let linked = step.linked, let table = target(step) else { continue }
             for (slot, model) in deletedModels {
                 try checkLoaded(step, slot, model)
-                for child in linked(model) where !core.isOwned(child, &owned) && !table.isMoved(child, step.inverse, model) {
+                for child in linked(model)
+                where !core.isOwned(child, &owned) && !table.isMoved(child, step.inverse, model) {
                     found.append(RuledOut(table: table, object: child))
                 }
             }
@@ -220,7 +221,9 @@ extension Step {
             guard !before.isEmpty else { continue }
             let now = Set(linked(model).map(ObjectIdentifier.init))
             for id in before {
-                if let child = targets.model(id), !now.contains(ObjectIdentifier(child)) { found.append((child, model)) }
+                if let child = targets.model(id), !now.contains(ObjectIdentifier(child)) {
+                    found.append((child, model))
+                }
             }
         }
         return found

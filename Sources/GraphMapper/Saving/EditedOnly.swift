@@ -131,7 +131,9 @@ extension Table {
         let known = try partial.compared.filter { $0 < partial.firstNew }.union(referrers(before: partial.firstNew))
         return try (known.sorted() + new).filter { slot in
             guard let model = model(at: slot) else { return false }
-            guard snapshots[slot] != nil, !identity.deleted.contains(slot), !vanished.contains(slot) else { return true }
+            guard snapshots[slot] != nil, !identity.deleted.contains(slot), !vanished.contains(slot) else {
+                return true
+            }
             return try !isClean(mapping.isClean, slot, model) && isDirty(slot, model)
         }
     }

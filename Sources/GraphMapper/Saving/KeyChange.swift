@@ -117,9 +117,11 @@ extension Table {
             for place in places { values[place] = moved(row[keyPath: properties[place].path]) }
             // A model that keeps an id follows whether its row points there or it was edited to.
             for place in places {
-                guard let model = model(at: slot), let step = mapping.steps.first(where: { step in
-                    step.property == properties[place].path && step.link == nil
-                }), let read = step.read, let answer = step.answer else { continue }
+                guard let model = model(at: slot),
+                    let step = mapping.steps.first(where: { step in
+                        step.property == properties[place].path && step.link == nil
+                    }), let read = step.read, let answer = step.answer
+                else { continue }
                 guard let now = try? answer(model, row, core), let value = moved(now) else { continue }
                 let copy = try with([place: value], row)
                 changes.append { withUnsafePointer(to: copy) { try? read($0, model) } }
@@ -134,6 +136,7 @@ extension Table {
     }
 
     private func ownKey(_ id: Any) -> [Int: Any] {
-        Dictionary(uniqueKeysWithValues: D.schema.properties.indices.filter { D.schema.properties[$0].isKey }.map { ($0, id) })
+        Dictionary(
+            uniqueKeysWithValues: D.schema.properties.indices.filter { D.schema.properties[$0].isKey }.map { ($0, id) })
     }
 }

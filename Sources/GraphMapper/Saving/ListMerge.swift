@@ -16,7 +16,9 @@ struct ListMerge {
         let theirs = Self.numbered(theirs)
         let known = Set(base)
         let (isMine, isTheirs) = (Self.isReordered(mine, base, known), Self.isReordered(theirs, base, known))
-        let common = { (list: [Element], other: Set<Element>) in list.filter { known.contains($0) && other.contains($0) } }
+        let common = { (list: [Element], other: Set<Element>) in
+            list.filter { known.contains($0) && other.contains($0) }
+        }
         isClash = isMine && isTheirs && common(mine, Set(theirs)) != common(theirs, Set(mine))
         merged = (isTheirs && !isMine ? Self.merge(theirs, mine, known) : Self.merge(mine, theirs, known)).map(\.key)
     }

@@ -109,13 +109,16 @@ extension Table {
 
     /// What puts the mapped properties of the objects that are new, deleted or edited back.
     func editedModels() -> [() -> Void] {
-        identity.models.indices.flatMap { slot -> [() -> Void] in
-            guard let model = model(at: slot) else { return [] }
+        let edited = identity.models.indices.compactMap { slot -> D.Model? in
+            guard let model = model(at: slot) else { return nil }
             let isEdited =
                 snapshot(slot) == nil || identity.deleted.contains(slot) || vanished.contains(slot)
                 || mapping.steps.contains { !isUnedited($0.isClean, slot, model) || $0.restoreHeld != nil }
-            guard isEdited else { return [] }
-            return mapping.steps.compactMap { step in
+            return isEdited ? model : nil
+        }
+        let dropped = identity.dropped.values.compactMap { $0 as? D.Model }
+        return (edited + dropped).flatMap { model in
+            mapping.steps.compactMap { step in
                 step.modelPath.flatMap { $0 as? PartialKeyPath<D.Model> }.flatMap { $0.remember(in: model) }
             }
         }

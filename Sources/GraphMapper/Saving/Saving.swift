@@ -17,7 +17,8 @@ extension GraphSession {
     ///   written in any order, and whatever else goes wrong; the session and the backing are then as before, and the same
     ///   save can be tried again.
     @discardableResult
-    public func save(only scope: SaveScope = .all, onConflict policy: ConflictPolicy = .fail) async throws -> ChangeSet {
+    public func save(only scope: SaveScope = .all, onConflict policy: ConflictPolicy = .fail) async throws -> ChangeSet
+    {
         try validate()
         await acquire()
         defer { release() }
@@ -178,8 +179,9 @@ private struct ConflictResolver {
         var clashes: [(property: String, places: [Int])] = []
         for place in row.columns.indices {
             let isVersion = row.columns[place] == rules?.version
-            if theirs[place] == row.expected[place] || theirs[place] == row.values[place] && !isVersion {
-                // Nobody else has changed it, or both in the same way.
+            // What both have changed in the same way is no clash, but a policy may want to add it up.
+            let isAgreed = theirs[place] == row.values[place] && !isVersion && policy.resolve == nil
+            if theirs[place] == row.expected[place] || isAgreed {
                 new.take(row, place, row.values[place], theirs[place])
                 continue
             }

@@ -332,7 +332,8 @@ struct WriteOrder {
         let change = changes[place]
         var patched: [String] = []
         for edge in edges {
-            let column = edge.from == place ? edge.fromPatch : edge.to == place && isInsertion(place) ? edge.toPatch : nil
+            let column =
+                edge.from == place ? edge.fromPatch : edge.to == place && isInsertion(place) ? edge.toPatch : nil
             if let column, !patched.contains(column) { patched.append(column) }
         }
         let nullable = rules[change.table]?.nullable ?? []

@@ -153,7 +153,9 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func attach() { for step in mapping.steps { step.attach?(core) } }
     private(set) lazy var ownRules: TableRules = {
         var rules = TableRules(D.schema)
-        rules.version = mapping.steps.first(where: \.isVersion)?.property.flatMap { D.schema.columnNames(at: $0)?.first }
+        rules.version = mapping.steps.first(where: \.isVersion)?.property.flatMap {
+            D.schema.columnNames(at: $0)?.first
+        }
         return rules
     }()
     /// Whether an update may change a part of a unique value or of a foreign key.

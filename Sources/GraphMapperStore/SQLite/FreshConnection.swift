@@ -37,5 +37,7 @@ public final class FreshConnection {
     /// by whoever uses the connection, one call at a time. If it throws, the statement fails with that error, unrun.
     ///
     /// - Throws: ``StoreError`` of kind `misuse` once the hook has returned.
-    public func onStatement(_ body: @escaping @Sendable (String) throws -> Void) throws { try open().onStatement = body }
+    public func onStatement(_ body: @escaping @Sendable (String) throws -> Void) throws {
+        try open().onStatement = body
+    }
 }

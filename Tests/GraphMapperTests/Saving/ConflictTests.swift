@@ -1,8 +1,9 @@
 import Foundation
-@testable import GraphMapper
 import GraphMapperStore
 import GraphMapperTesting
 import Testing
+
+@testable import GraphMapper
 
 /// A note with a value of each kind that can clash, and a version if the record has one.
 final class Memory {
@@ -139,8 +140,9 @@ struct CountedRow: StoredRecord {
         let policies: [ConflictPolicy] = [
             .mine, .theirs,
             .merge { conflict in
-                guard case (.integer(let base)?, .integer(let mine)?, .integer(let theirs)?) =
-                    (conflict.base.first, conflict.mine.first, conflict.theirs.first)
+                guard
+                    case (.integer(let base)?, .integer(let mine)?, .integer(let theirs)?) =
+                        (conflict.base.first, conflict.mine.first, conflict.theirs.first)
                 else { return .mine }
                 return .merged([.integer(theirs + mine - base)])
             },
@@ -335,7 +337,9 @@ struct CountedRow: StoredRecord {
         try check(list.zip(list).zip(list), count: 2000) { lists, theirs in
             let (base, mine) = lists
             func merged(_ base: [Int], _ mine: [Int], _ theirs: [Int]) -> ListMerge {
-                ListMerge(base: base.map { [.integer(Int64($0))] }, mine: mine.map { [.integer(Int64($0))] }, theirs: theirs.map { [.integer(Int64($0))] })
+                ListMerge(
+                    base: base.map { [.integer(Int64($0))] }, mine: mine.map { [.integer(Int64($0))] },
+                    theirs: theirs.map { [.integer(Int64($0))] })
             }
             func count(_ key: Int, _ list: [Int]) -> Int { list.count { $0 == key } }
             let result = merged(base, mine, theirs).merged.compactMap { key -> Int? in

@@ -61,7 +61,9 @@ struct PageRow: StoredRecord {
             store = try await GraphStore.open(.inMemory, BinderRow.self, PageRow.self)
             try await store.write { tx in
                 for id in 10...13 { try await tx.insert(PageRow(id: id, cover: id == 11 ? Ref(13) : nil)) }
-                for (id, parent, pages) in [(0, nil, []), (1, 0, [10, 11]), (2, 1, [11, 12]), (3, nil, [])] as [(Int, Int?, [Int])] {
+                for (id, parent, pages) in [(0, nil, []), (1, 0, [10, 11]), (2, 1, [11, 12]), (3, nil, [])]
+                    as [(Int, Int?, [Int])]
+                {
                     try await tx.insert(
                         BinderRow(id: id, parent: parent.map { Ref($0) }, pages: pages.map { Ref($0) }))
                 }
@@ -197,8 +199,10 @@ struct PageRow: StoredRecord {
             let (shape, moves) = input
             let store = try await GraphStore.open(.inMemory, BinderRow.self, PageRow.self)
             let records = branchRecords(shape)
-            try await StoredGraph(records.map { row in BinderRow(id: row.id, parent: row.parent.map { Ref($0.id) }, pages: []) })
-                .write(to: store)
+            try await StoredGraph(
+                records.map { row in BinderRow(id: row.id, parent: row.parent.map { Ref($0.id) }, pages: []) }
+            )
+            .write(to: store)
             let rule: DeleteRule = isOrphans ? .deleteOrphans : .cascade
             let session = GraphSession(store, BinderRow.mapping(rule, .nullify), PageRow.mapping(.nullify))
             let all = try await session.models(Query(BinderRow.self).sorted(by: \.id))

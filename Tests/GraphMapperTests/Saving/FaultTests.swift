@@ -1,7 +1,8 @@
 import Foundation
-@testable import GraphMapperStore
 import GraphMapperTesting
 import Testing
+
+@testable import GraphMapperStore
 
 struct Fault: Error {}
 
@@ -118,7 +119,7 @@ extension ReadTransaction {
 @Suite struct `A save that fails` {
     /// Whichever statement it is, the commit included: everything is as before, and the same save then succeeds.
     @Test func `leaves no trace, wherever it fails`() async throws {
-        try await check(EditedWorld.edits, count: 40) { edits in
+        try await check(EditedWorld.edits, count: times(40, soak: 1000)) { edits in
             var world = try await EditedWorld()
             for (number, edit) in edits.enumerated() { try world.edit(edit.0.0, edit.0.1, edit.1, number) }
             let before = try await world.state()
@@ -144,7 +145,9 @@ extension ReadTransaction {
             let fresh = GraphSession(world.store, [NodeRecord.mapping, ShelfRow.mapping, CountedRow.mapping])
             let nodes = try await fresh.models(Query(NodeRecord.self).sorted(by: \.id))
             let mine = world.nodes.filter { world.session.state(of: $0) != nil }
-            func text(_ node: Node) -> String { "\(node.id) \(node.value) \(node.single?.id ?? -1) \(node.many.map(\.id))" }
+            func text(_ node: Node) -> String {
+                "\(node.id) \(node.value) \(node.single?.id ?? -1) \(node.many.map(\.id))"
+            }
             try ensure(nodes.map(text) == mine.map(text), "\(nodes.map(text)), not \(mine.map(text))")
         }
     }
@@ -249,7 +252,8 @@ extension ReadTransaction {
 
     @Test func `any edits, saved or not, before and inside`() async throws {
         let saves = Gen<[Bool]>.array(of: .bool, count: 8...8)
-        try await check(EditedWorld.edits.zip(EditedWorld.edits).zip(saves), count: 60) { edits, saves in
+        try await check(EditedWorld.edits.zip(EditedWorld.edits).zip(saves), count: times(60, soak: 1000)) {
+            edits, saves in
             var world = try await EditedWorld()
             for (number, edit) in edits.0.enumerated() { try world.edit(edit.0.0, edit.0.1, edit.1, number) }
             let before = try await world.state()

@@ -202,13 +202,13 @@ private struct BruteForce {
     /// needs; and where the session says that there is none, there is none.
     @Test(arguments: [false, true]) func `is right, and the shortest of all`(defers: Bool) async throws {
         var seen = (orders: 0, extras: 0)
-        try await check(Scenario.any, name: "shortest \(defers)", count: 400) { scenario in
+        try await check(Scenario.any, name: "shortest \(defers)", count: times(400, soak: 4000)) { scenario in
             var lenient = Rules(alphas: scenario.alphas, betas: scenario.betas, hasUniques: false)
             lenient.defersForeignKeys = true
             let raw: [ChangeSet.Change]
             // A required link that the edits have emptied.
             do { raw = try await scenario.changes(lenient) ?? [] } catch { return }
-            guard raw.count <= 6 else { return }
+            guard raw.count <= times(6, soak: 8) else { return }
             var end = try scenario.database(defers: true)
             do {
                 var rest = raw.sorted { left, _ in if case .delete = left { true } else { false } }[...]
