@@ -19,6 +19,7 @@ let workload = Workload()
 print("name                           ours   baseline   ratio  (spread)")
 
 try await benchmarkMapping(harness, workload)
+try await benchmarkJSON(harness)
 try await benchmarkDepth(harness)
 try await benchmarkStore(harness, workload)
 

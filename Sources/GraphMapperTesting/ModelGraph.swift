@@ -92,7 +92,8 @@ struct ModelGraph {
     }
 }
 
-/// Throws ``Violation`` unless two DTOs are the same, property by property, nested ones included.
+/// Throws ``Violation`` unless two DTOs are the same, property by property, nested ones included; what the first one
+/// leaves unset, the other may say.
 func ensureSame(_ left: Any, _ right: Any, _ law: String, at path: String? = nil) throws {
     func compare<T: DTO>(_ dto: T) throws {
         guard let schema = T.schema as? Schema<T>, let other = right as? T else {
@@ -101,9 +102,11 @@ func ensureSame(_ left: Any, _ right: Any, _ law: String, at path: String? = nil
         let place = path ?? "\(schema.name)(\(schema.key.map { text(dto, $0) } ?? "?"))"
         for property in schema.properties {
             let place = "\(place).\(property.name)"
+            // What the DTO says nothing of, a copy may have said.
+            if property.isUnset(dto) { continue }
             if property.isNested {
-                let before = nested(dto[keyPath: property.path])
-                let after = nested(other[keyPath: property.path])
+                let before = property.nested(dto)
+                let after = property.nested(other)
                 try ensure(before.count == after.count, "\(law): \(place): \(before.count) DTOs became \(after.count)")
                 for index in before.indices {
                     try ensureSame(before[index], after[index], law, at: "\(place)[\(index)]")
@@ -122,11 +125,6 @@ func ensureSame(_ left: Any, _ right: Any, _ law: String, at path: String? = nil
     }
     guard let left = left as? any DTO else { throw Violation(description: "\(law): \(left) is not a DTO") }
     try compare(left)
-}
-
-private func nested(_ value: Any) -> [Any] {
-    if let list = value as? [Any] { return list }
-    return (value as? any DTO).map { [$0] } ?? []
 }
 
 /// Throws ``Violation`` unless both have the same records.

@@ -156,6 +156,7 @@ extension Step {
             letGo(
                 table, core, C.self, bit, ids: { id($0).map { [$0] } ?? [] }, linked: { model($0).map { [$0] } ?? [] })
         }
+        step.freeze = { freeze($0, model, set) }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
             if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
@@ -229,6 +230,7 @@ extension Step {
             return restore(ids, C.self, core) { set(object, $0) }
         }
         step.setAside = { object, _, _ in setAside(object, models, set) }
+        step.freeze = { freeze($0, models, set) }
         step.visit = { object, _, core in
             let targets = try core.table(C.self)
             for target in models(object) { try targets.slot(of: target) }
@@ -343,6 +345,7 @@ extension Step {
         step.attach = { core in attach(C.self, foreignKey, get, set, core) }
         step.restoreHeld = { table, slots, core in restoreHeld(table, slots, foreignKey, key, get, set, core) }
         step.setAside = { object, _, _ in setAside(object, get, set) }
+        step.freeze = { freeze($0, get, set) }
         return step
     }
 }

@@ -12,6 +12,8 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     @usableFromInline let readAll: (UnsafePointer<D>, D.Model) throws -> Void
     @usableFromInline let visits: [(D.Model, Int, SessionCore) throws -> Void]
     @usableFromInline let hasNested: Bool
+    /// Whether a DTO may leave a property open.
+    @usableFromInline let hasGaps: Bool
     /// For each property of the schema, the step that covers it.
     let entries: [Int?]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
@@ -62,6 +64,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         readAll = steps.compactMap(\.read).reduce(Self.readNothing, Self.both)
         visits = steps.compactMap(\.visit)
         hasNested = steps.contains { $0.offerNested != nil }
+        hasGaps = steps.contains { $0.gap != nil }
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         self.make = make
         var mistakes: [String] = []
@@ -90,6 +93,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
             guard let property = step.property, D.schema.property(at: property) == nil else { continue }
             mistakes.append("\(name): the mapping has an entry for \(property), which the schema does not read")
         }
+        mistakes += steps.compactMap(\.mistake).map { "\(name): \($0)" }
         for (path, group) in Dictionary(grouping: steps.filter { $0.modelPath != nil }, by: \.modelPath)
         where group.count > 1 {
             mistakes.append("\(name): \(group.count) entries of the mapping set \(path.map { "\($0)" } ?? "?")")

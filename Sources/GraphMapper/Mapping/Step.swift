@@ -39,7 +39,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var forEachEdge: ((Table<D>, SessionCore, (Int32, AnyTable, Int32, Int?) -> Void) -> Void)?
     /// The nested DTOs, each with its place: for the walk that a conflict costs.
     @usableFromInline var nested: ((D, (any DTO.Type, Any, String) -> Void) -> Void)?
-    /// The model's link property, by which a load is told to follow an on-demand link.
+    /// The model's property: a load is told by it to follow an on-demand link, and the DTO types of one model know by it
+    /// that they speak of the same.
     @usableFromInline var modelPath: AnyKeyPath?
     @usableFromInline var isOnDemand = false
     /// The other side's foreign key, for links that it holds.
@@ -73,6 +74,12 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var named: ((D.Model) -> AnyObject?)?
     /// Whether the property counts the updates of its row.
     var isVersion = false
+    /// What keeps the link as it is now: what it answers puts that back.
+    @usableFromInline var freeze: ((D.Model) -> () -> Void)?
+    /// What is wrong with the entry, in a sentence.
+    @usableFromInline var mistake: String?
+    /// For properties of which a DTO may leave something open.
+    @usableFromInline var gap: Gap<D>?
     @usableFromInline init() {}
 }
 

@@ -90,6 +90,7 @@ extension GraphSession {
         guard !rows.isEmpty, let source = sink as? any GraphSource else { return }
         core.startLoad()
         for row in rows { row.table.wantSlot(row.slot) }
+        core.noteRoots()
         while try core.expand() || core.hasRequests {
             for table in core.order where table.hasRequests { try await table.fetch(from: source) }
         }

@@ -22,6 +22,10 @@ public struct Property<D>: Sendable {
     public let encode: @Sendable (D, inout [StoredValue]) -> Void
     /// Whether two DTOs store the same here.
     public let isSame: @Sendable (D, D) -> Bool
+    /// Whether the DTO says nothing here: see ``Tristate``.
+    public let isUnset: @Sendable (D) -> Bool
+    /// The DTOs that are nested here; none in other properties.
+    public let nested: @Sendable (D) -> [any DTO]
     /// Whether it is the DTO's `id`: the key of its table.
     public internal(set) var isKey = false
     let type: Any.Type
@@ -33,6 +37,7 @@ public struct Property<D>: Sendable {
     init(
         name: String, path: any PartialKeyPath<D> & Sendable, columns: [Column], link: LinkTarget?,
         encode: @escaping @Sendable (D, inout [StoredValue]) -> Void, isSame: @escaping @Sendable (D, D) -> Bool,
+        isUnset: @escaping @Sendable (D) -> Bool, nested: @escaping @Sendable (D) -> [any DTO] = { _ in [] },
         type: Any.Type
     ) {
         self.name = name
@@ -41,6 +46,8 @@ public struct Property<D>: Sendable {
         self.link = link
         self.encode = encode
         self.isSame = isSame
+        self.isUnset = isUnset
+        self.nested = nested
         self.type = type
         columnNames = columns.map { $0.suffix.isEmpty ? name : name.isEmpty ? $0.suffix : "\(name)_\($0.suffix)" }
     }

@@ -85,6 +85,7 @@ public class AnyTable {
     // Rows that a save finds under the ids of new objects.
     var hasInsertions: Bool { false }
     func lookUp(in source: any GraphSource) async throws -> Bool { false }
+    func wantFound() {}
     func endLookUp() {}
     // Rows that another writer has deleted.
     var hasVanishing: Bool { false }
@@ -99,5 +100,16 @@ public class AnyTable {
     func forgetPending() {}
     func rollBack() throws {}
     func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {}
-    func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? { nil }
+    // What the tables of one model tell each other.
+    var slotsUnderWay: ContiguousArray<Int32> { [] }
+    func forgetUnsaved() {}
+    func forgetUndone() {}
+    func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { nil }
+    /// The model's properties that the mapping reads, links aside.
+    var fieldPaths: [AnyKeyPath] { [] }
+    var hasBaselines: Bool { false }
+    func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) {}
+    func noteSaid(_ slot: Int, _ path: AnyKeyPath) {}
+    func nameOf(_ dto: Any) -> String? { nil }
+    func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? { nil }
 }

@@ -17,14 +17,18 @@ extension Table {
         made = []
         copies = []
         vanishing = []
+        filling = nil
+        adoptable = [:]
         expanded = 0
         requests = []
     }
 
     /// Takes a DTO into the load and answers its index. An equal copy merges silently; one that differs is a
     /// conflict, raised once everything is gathered.
-    @inlinable @discardableResult func offer(_ dto: UnsafePointer<D>) -> Int32 {
-        let id = dto.pointee.id
+    @inlinable @discardableResult func offer(_ dto: UnsafePointer<D>) -> Int32 { offer(dto, as: dto.pointee.id) }
+
+    /// The same for a DTO that may not know its id.
+    @inlinable @inline(__always) @discardableResult func offer(_ dto: UnsafePointer<D>, as id: D.ID) -> Int32 {
         let new = Int32(truncatingIfNeeded: incoming.count)
         let index = indices[IDKey(id), default: new]
         if index == new {
@@ -34,6 +38,7 @@ extension Table {
         } else if incoming[Int(index)] != nil {
             if !differing, !isSame(Int(index), dto) { differing = true }
             if mapping.hasNested { copies.append(dto.pointee) }
+            if mapping.hasGaps { fill(Int(index), from: dto.pointee) }
             return index
         } else {
             incoming[Int(index)] = dto.pointee

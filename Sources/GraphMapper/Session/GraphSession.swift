@@ -51,7 +51,9 @@ public final class GraphSession {
         base = backing
         for mapping in mappings { mapping.register(in: core) }
         for table in core.order {
-            if let backing, let type = table.dtoType { table.isStored = backing.stores(type) }
+            if let type = table.dtoType {
+                table.isStored = !(type is any KeylessDTO.Type) && backing?.stores(type) ?? true
+            }
             table.attach()
         }
         if let backing {

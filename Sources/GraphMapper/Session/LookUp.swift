@@ -9,11 +9,22 @@ extension GraphSession {
                 if try await table.lookUp(in: source) { isFound = true }
             }
         }
-        return isFound
+        guard isFound else { return false }
+        // What came by another DTO type says only so much of a row: the rest is loaded.
+        try await read(.keepingChanges) { for table in core.order { table.wantFound() } }
+        return true
     }
 }
 
 extension Table {
+    /// Asks for the found rows of objects that came by another DTO type.
+    func wantFoundRows() {
+        for row in rows.values {
+            guard let slot = identity.slot(row.id), snapshot(slot) == nil, isKnownElsewhere(slot) else { continue }
+            _ = want(row.id)
+        }
+    }
+
     func findRows(in source: any GraphSource) async throws -> Bool {
         rows = [:]
         for row in try await source.fetch(D.self, ids: inserting) { rows[IDKey(row.id)] = row }

@@ -14,20 +14,33 @@
     @usableFromInline let check: (Table<D>) throws -> Void
 
     @inlinable @inline(__always) init() {
-        make = { try $0.makeEach() }
-        read = { try $0.readEach() }
-        finish = { $0.finishEach() }
-        walk = { try $0.walkEach() }
-        findChanged = { try $0.changedSlots() }
-        models = { table, dtos in try dtos.map { try table.required($0.id) } }
-        mark = { $0.markFilled($1, $2) }
-        check = { try $0.checkEach() }
-        offerAll = { table, dtos in
+        self.init { table in
+            try table.makeEach()
+        } offerAll: { table, dtos in
             dtos.withUnsafeBufferPointer { dtos in
                 guard let first = dtos.baseAddress else { return }
                 table.reserve(dtos.count)
                 for index in dtos.indices { table.offer(first + index) }
             }
+        } models: { table, dtos in
+            try dtos.map { try table.required($0.id) }
         }
+    }
+
+    /// With the loops that differ for DTOs without an id.
+    @inlinable @inline(__always)
+    init(
+        make: @escaping (Table<D>) throws -> Bool, offerAll: @escaping (Table<D>, [D]) -> Void,
+        models: @escaping (Table<D>, [D]) throws -> [D.Model]
+    ) {
+        self.make = make
+        self.offerAll = offerAll
+        self.models = models
+        read = { try $0.readEach() }
+        finish = { $0.finishEach() }
+        walk = { try $0.walkEach() }
+        findChanged = { try $0.changedSlots() }
+        mark = { $0.markFilled($1, $2) }
+        check = { try $0.checkEach() }
     }
 }

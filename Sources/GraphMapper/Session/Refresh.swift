@@ -54,6 +54,11 @@ extension GraphSession {
         try validate()
         await acquire()
         defer { release() }
+        try await read(mode, following: following, want)
+    }
+
+    /// The same while the session is held already.
+    func read(_ mode: RefreshMode, following: [AnyKeyPath] = [], _ want: () throws -> Void) async throws {
         try await required(backing).snapshot { source in
             core.startLoad()
             core.loading = .following(following)

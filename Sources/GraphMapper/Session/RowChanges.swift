@@ -15,7 +15,7 @@ extension Schema where D: Identifiable, D.ID: Storable {
         return (.insert(row), links)
     }
 
-    /// What makes `old` into `new`, the names of the properties that are written among it.
+    /// What makes `old` into `new`, but for what `new` leaves unset, the names of the properties that are written among it.
     ///
     /// - Parameter all: whether to write properties that are the same too.
     public func update(
@@ -26,6 +26,7 @@ extension Schema where D: Identifiable, D.ID: Storable {
         var links: [ChangeSet.Change] = []
         var names: [String] = []
         for property in properties where !property.isNested && (all || !property.isSame(old, new)) {
+            if property.isUnset(new) { continue }
             if property.isKey && all { continue }
             names.append(property.name)
             let before = property.stored(old)

@@ -54,6 +54,13 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     var inserting: [D.ID] = []
     var rows: [IDKey<D.ID>: D] = [:]
 
+    /// By property and slot, what the model had when a DTO came that leaves the property open.
+    var baselines: [AnyKeyPath: [Int: Any]] = [:]
+    /// Objects that the load under way takes for those of DTOs without an id.
+    var adoptable: [IDKey<D.ID>: D.Model] = [:]
+    /// Why a copy could not be merged.
+    var filling: (any Error)?
+
     init(_ mapping: Mapping<D>, _ identity: IdentityMap<D.ID>, _ core: SessionCore) {
         self.mapping = mapping
         self.identity = identity
@@ -144,6 +151,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func linkModels() throws { try linkEach() }
     override func finishLoad() {
         noteVanished()
+        noteGaps()
+        noteElsewhere()
         mapping.passes.finish(self)
     }
 
@@ -202,6 +211,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     }
     override var hasInsertions: Bool { !inserting.isEmpty }
     override func lookUp(in source: any GraphSource) async throws -> Bool { try await findRows(in: source) }
+    override func wantFound() { wantFoundRows() }
     override func endLookUp() { rows = [:] }
     override var hasVanishing: Bool { !vanishing.isEmpty }
     /// Vanished objects that are hidden count as deleted.
@@ -224,6 +234,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func forgetSnapshot(_ slot: Int) {
         if slot < snapshots.count { snapshots[slot] = nil }
         vanished.remove(slot)
+        forgetBaselines(slot)
     }
     override func walk() throws -> Bool {
         if walked == 0 { for model in added { try slot(of: model) } }
@@ -235,6 +246,16 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func forgetDropped() { identity.dropped = [:] }
     override func evict(_ model: AnyObject) { evictModel(model) }
 
+    override var slotsUnderWay: ContiguousArray<Int32> { slots }
+    override func forgetUnsaved() { forgetUnsavedObjects() }
+    override func forgetUndone() { forgetUndonePayloads() }
+    override func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { says(slot, path) }
+    override var fieldPaths: [AnyKeyPath] { mapping.steps.compactMap { $0.read == nil ? nil : $0.modelPath } }
+    override var hasBaselines: Bool { !baselines.isEmpty }
+    override func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) { noteUnsaidField(slot, path) }
+    override func noteSaid(_ slot: Int, _ path: AnyKeyPath) { noteSaidField(slot, path) }
+
     override func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) { forEachNested(dto, visit) }
-    override func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? { description(dto) }
+    override func nameOf(_ dto: Any) -> String? { placeName(dto) }
+    override func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? { description(dto) }
 }
