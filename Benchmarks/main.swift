@@ -22,6 +22,7 @@ try await benchmarkMapping(harness, workload)
 try await benchmarkJSON(harness)
 try await benchmarkDepth(harness)
 try await benchmarkStore(harness, workload)
+try await benchmarkWriteback(harness)
 
 let encoder = JSONEncoder()
 encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
