@@ -4,13 +4,10 @@ extension Schema where D: Identifiable, D.ID: Storable {
         var row = ChangeSet.Insertion(table: name, columns: columnNames, values: [], key: key(of: dto))
         row.values.reserveCapacity(columnNames.count)
         var links: [ChangeSet.Change] = []
-        for property in properties where !property.isNested {
-            if property.isList {
-                let targets = property.stored(dto)
-                if !targets.isEmpty { links.append(relink(property, row.key, [], targets, of: [])) }
-            } else {
-                property.encode(dto, &row.values)
-            }
+        for encode in encoders { encode(dto, &row.values) }
+        for place in lists {
+            let targets = properties[place].stored(dto)
+            if !targets.isEmpty { links.append(relink(properties[place], row.key, [], targets, of: [])) }
         }
         return (.insert(row), links)
     }
@@ -25,7 +22,9 @@ extension Schema where D: Identifiable, D.ID: Storable {
             table: name, keyColumns: keyColumns, key: key(of: old), columns: [], values: [], expected: [])
         var links: [ChangeSet.Change] = []
         var names: [String] = []
-        for property in properties where !property.isNested && (all || !property.isSame(old, new)) {
+        for place in properties.indices
+        where !properties[place].isNested && (all || !properties[place].isSame(old, new)) {
+            let property = properties[place]
             if property.isUnset(new) { continue }
             if property.isKey && all { continue }
             names.append(property.name)

@@ -3,6 +3,8 @@ import Foundation
 /// A session's table of one DTO type: the mapping, the snapshots by slot, and what the load under way has gathered.
 public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline let mapping: Mapping<D>
+    /// The DTO's schema: asking the type for it copies it.
+    let schema = D.schema
     @usableFromInline let identity: IdentityMap<D.ID>
     @usableFromInline unowned let core: SessionCore
     /// What the source last answered, or a save last wrote, by slot.

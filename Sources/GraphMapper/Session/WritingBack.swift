@@ -122,7 +122,7 @@ extension Table {
                         .misuse, "its id became \(new.id); ids do not change, so delete it and add another",
                         type: D.schema.name, id: "\(old.id)")
                 }
-                let change = D.schema.update(from: old, to: new)
+                let change = schema.update(from: old, to: new)
                 plan.update(change.row, change.links, isShared)
                 note(old, new, in: &plan)
                 let written = writtenLinks(of: model)
@@ -139,7 +139,7 @@ extension Table {
                 let new = try record(of: model)
                 inserting.append(new.id)
                 settle(new, model, &plan)
-                let change = D.schema.insertion(of: new)
+                let change = schema.insertion(of: new)
                 plan.inserts[rank, default: []].append(change.row)
                 plan.relinks += change.links
                 plan.commit.append { [self] in _ = stored(new, model, slot) }
@@ -232,29 +232,33 @@ extension Table {
         var values: [Any] = []
         var version: Int?
         var isEdited = false
-        for (property, entry) in zip(D.schema.properties, mapping.entries) {
+        values.reserveCapacity(mapping.entries.count)
+        // Elements are asked for one field at a time: a whole step or property is a dozen references to retain.
+        for (place, entry) in mapping.entries.enumerated() {
             guard let index = entry else {
-                throw GraphError(.invalidSchema, "no entry covers it", type: D.schema.name, property: property.name)
+                throw GraphError(
+                    .invalidSchema, "no entry covers it", type: schema.name, property: schema.properties[place].name)
             }
-            let step = mapping.steps[index]
-            if step.isVersion { version = values.count }
-            if let old, try step.isVersion || !isDirty(step, index) {
-                values.append(old[keyPath: property.path])
+            let isVersion = mapping.steps[index].isVersion
+            if isVersion { version = values.count }
+            if let old, try isVersion || !isDirty(mapping.steps[index], index) {
+                values.append(old[keyPath: schema.properties[place].path])
                 continue
             }
             isEdited = true
             do {
-                guard let answer = step.answer else {
-                    throw GraphError(.invalidSchema, "no way back", type: D.schema.name, property: property.name)
+                guard let answer = mapping.steps[index].answer else {
+                    throw GraphError(
+                        .invalidSchema, "no way back", type: schema.name, property: schema.properties[place].name)
                 }
                 values.append(try answer(model, old, core))
             } catch var error as GraphError where error.path == nil {
-                error.path = "\(D.schema.name)(\(mapping.idOf(model))).\(property.name)"
+                error.path = "\(schema.name)(\(mapping.idOf(model))).\(schema.properties[place].name)"
                 throw error
             }
         }
         if let version, isCounted, isEdited, let count = values[version] as? Int { values[version] = count + 1 }
-        return try D.schema.make { values[$0] }
+        return try schema.make { values[$0] }
     }
 
     func evictModel(_ model: AnyObject) {
