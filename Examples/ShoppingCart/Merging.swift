@@ -9,7 +9,7 @@ func mergingScene(_ shop: Shop, _ session: GraphSession, _ cast: Cast) async thr
     guard let theirCart, let another = theirCart.items.first(where: { $0.id != cast.espresso.id }),
         let espresso = theirCart.items.first(where: { $0.id == cast.espresso.id })
     else { throw shop.strange }
-    let before = cast.cart.items.count
+    let before = cast.cart.items
     theirCart.items.insert(another, at: 0)
     espresso.price += 10
     try await theirs.save()
@@ -34,11 +34,10 @@ func mergingScene(_ shop: Shop, _ session: GraphSession, _ cast: Cast) async thr
             return .merged([.integer(theirs + mine - base)])
         })
     show("saved with a policy that adds: \(price) → \(cast.espresso.price)")
-    show("the cart has both edits: \(before) → \(count(cast.cart.items.count, "item"))")
+    show("the cart has both edits: \(before.count) → \(count(cast.cart.items.count, "item"))")
 
     // As it was, for the scenes that follow.
-    cast.cart.items.removeFirst()
-    cast.cart.items.removeLast()
+    cast.cart.items = before
     cast.espresso.price = price
     try await session.save()
     _ = shop.log.take()

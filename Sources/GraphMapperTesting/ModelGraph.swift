@@ -92,9 +92,17 @@ struct ModelGraph {
     }
 }
 
-/// Throws ``Violation`` unless two DTOs are the same, property by property, nested ones included; what the first one
-/// leaves unset, the other may say.
-func ensureSame(_ left: Any, _ right: Any, _ law: String, at path: String? = nil) throws {
+/// Throws ``Violation`` unless two DTOs are the same, property by property, nested ones and linked objects included;
+/// what the first one leaves unset, the other may say.
+func ensureSame(_ left: Any, _ right: Any, _ law: String) throws {
+    var seen: Set<ObjectIdentifier> = []
+    try ensureSame(left, right, law, at: nil, &seen)
+}
+
+/// - Parameter seen: the objects that were compared, as they may link to each other in cycles.
+private func ensureSame(
+    _ left: Any, _ right: Any, _ law: String, at path: String?, _ seen: inout Set<ObjectIdentifier>
+) throws {
     func compare<T: DTO>(_ dto: T) throws {
         guard let schema = T.schema as? Schema<T>, let other = right as? T else {
             throw Violation(description: "\(law): \(path ?? "\(dto)") came back as \(right)")
@@ -109,11 +117,16 @@ func ensureSame(_ left: Any, _ right: Any, _ law: String, at path: String? = nil
                 let after = property.nested(other)
                 try ensure(before.count == after.count, "\(law): \(place): \(before.count) DTOs became \(after.count)")
                 for index in before.indices {
-                    try ensureSame(before[index], after[index], law, at: "\(place)[\(index)]")
+                    try ensureSame(before[index], after[index], law, at: "\(place)[\(index)]", &seen)
                 }
             } else if !property.isSame(dto, other) {
                 throw Violation(
                     description: "\(law): \(place): \(text(dto, property)) became \(text(other, property))")
+            } else if property.link != nil {
+                for (object, copy) in zip(property.nested(dto), property.nested(other))
+                where seen.insert(ObjectIdentifier(object as AnyObject)).inserted {
+                    try ensureSame(object, copy, law, at: place, &seen)
+                }
             }
         }
     }

@@ -79,6 +79,10 @@ extension Step {
             guard let target = model(object), !targets.isDeleted(target) else { return C?.none as Any }
             return try C?.some(targets.record(of: target)) as Any
         }
+        step.nestedModels = { object, core, visit in
+            let targets = try core.table(C.self)
+            if let target = model(object), !targets.isDeleted(target) { visit(targets, target) }
+        }
         step.offerNested = { copies, core in
             let targets = try core.table(C.self)
             for copy in copies { if let child = value(of: copy, get) { targets.offer(child) } }
@@ -123,6 +127,10 @@ extension Step {
             let targets = try core.table(C.self)
             return try models(object).filter { !targets.isDeleted($0) }.map { try targets.record(of: $0) }
         }
+        step.nestedModels = { object, core, visit in
+            let targets = try core.table(C.self)
+            for target in models(object) where !targets.isDeleted(target) { visit(targets, target) }
+        }
         step.offerNested = { copies, core in
             let targets = try core.table(C.self)
             for copy in copies { for child in value(of: copy, get) { targets.offer(child) } }
@@ -151,7 +159,7 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { model($0) == nil }
-        step.linked = { model($0).map { [$0] } ?? [] }
+        step.objects = { model($0).map { [$0] } ?? [] }
         step.letGo = { table, core, bit in
             letGo(
                 table, core, C.self, bit, ids: { id($0).map { [$0] } ?? [] }, linked: { model($0).map { [$0] } ?? [] })
@@ -204,7 +212,7 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { models($0).isEmpty }
-        step.linked = { models($0) }
+        step.objects = { models($0) }
         step.letGo = { table, core, bit in
             letGo(table, core, C.self, bit, ids: { targetIDs($0, haveIDs) }, linked: { models($0) })
         }
@@ -309,7 +317,7 @@ extension Step {
             }
         }
         step.drop = { object, core, all in dropTargets(object, C.self, core, all, get, set) }
-        step.linked = { get($0) }
+        step.objects = { get($0) }
         step.letGo = { table, core, _ in
             letGoHeld(table, core, C.self, foreignKey, key: key, linked: { get($0) })
         }

@@ -181,6 +181,13 @@ where
         return table.knownSlot(of: object).flatMap { table.baselines[path]?[$0] as? [C.ID] }
     }
 
+    /// The models whose DTOs are made first.
+    @usableFromInline
+    func visitModels(_ object: D.Model, _ core: SessionCore, _ visit: (AnyTable, AnyObject) -> Void) throws {
+        let targets = try core.table(C.self)
+        for target in models(object) where !targets.isDeleted(target) { visit(targets, target) }
+    }
+
     /// What a DTO has left open stays open as long as the link has not changed since.
     @usableFromInline
     func dtos(_ object: D.Model, _ snapshot: D?, _ core: SessionCore) throws -> Tristate<[C]> {

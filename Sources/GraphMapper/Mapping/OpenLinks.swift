@@ -98,6 +98,7 @@ extension Step {
         }
         step.forEachEdge = { table, core, body in link.forEachEdge(table, core, isList, body) }
         step.answer = { object, snapshot, core in try answer(link.dtos(object, snapshot, core)) }
+        step.nestedModels = { object, core, visit in try link.visitModels(object, core, visit) }
         step.gap = link.gap(isList, answer)
         if isPartial, C.ID.self == Occurrence.self {
             let name = D.schema.property(at: from)?.name ?? "?"

@@ -39,6 +39,10 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var forEachEdge: ((Table<D>, SessionCore, (Int32, AnyTable, Int32, Int?) -> Void) -> Void)?
     /// The nested DTOs, each with its place: for the walk that a conflict costs.
     @usableFromInline var nested: ((D, (any DTO.Type, Any, String) -> Void) -> Void)?
+    /// The models whose DTOs the model's DTO holds, each with its table.
+    @usableFromInline var nestedModels: ((D.Model, SessionCore, (AnyTable, AnyObject) -> Void) throws -> Void)?
+    /// The same for the objects of the load under way: the targets of the object with this token.
+    @usableFromInline var linked: ((Table<D>, Int32, SessionCore, (any DTO.Type, Any, String) -> Void) -> Void)?
     /// The model's property: a load is told by it to follow an on-demand link, and the DTO types of one model know by it
     /// that they speak of the same.
     @usableFromInline var modelPath: AnyKeyPath?
@@ -67,7 +71,7 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// What happens to the link's targets when the object is deleted.
     var rule = DeleteRule.nullify
     /// What the model's link leads to.
-    @usableFromInline var linked: ((D.Model) -> [AnyObject])?
+    @usableFromInline var objects: ((D.Model) -> [AnyObject])?
     /// What the links of the table have led to and no longer do, each with its owner. It is given ``bit``.
     @usableFromInline var letGo: ((Table<D>, SessionCore, UInt64) -> [(AnyObject, AnyObject)])?
     /// Whom a back-reference names.

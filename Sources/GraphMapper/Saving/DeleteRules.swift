@@ -132,7 +132,7 @@ extension Table {
     func cascading() throws -> [RuledOut] {
         var found: [RuledOut] = []
         for step in mapping.steps where step.rule == .cascade {
-            guard let linked = step.linked, let table = target(step) else { continue }
+            guard let linked = step.objects, let table = target(step) else { continue }
             for (slot, model) in deletedModels {
                 try checkLoaded(step, slot, model)
                 found += linked(model).filter { !table.isMoved($0, step.inverse, model) }
@@ -147,7 +147,7 @@ extension Table {
         var owned: Set<ObjectIdentifier>?
         var found: [RuledOut] = []
         for step in mapping.steps where step.rule == .deleteOrphans {
-            guard let candidates = step.letGo, let linked = step.linked, let table = target(step) else { continue }
+            guard let candidates = step.letGo, let linked = step.objects, let table = target(step) else { continue }
             for (slot, model) in deletedModels {
                 try checkLoaded(step, slot, model)
                 for child in linked(model)
@@ -168,7 +168,7 @@ extension Table {
         mapping.steps.filter { $0.rule == .deleteOrphans }.flatMap { step in
             identity.models.indices.flatMap { slot -> [ObjectIdentifier] in
                 guard let model = model(at: slot), !isDeleted(model) else { return [] }
-                return step.linked?(model).map(ObjectIdentifier.init) ?? []
+                return step.objects?(model).map(ObjectIdentifier.init) ?? []
             }
         }
     }
@@ -185,7 +185,7 @@ extension Table {
 
     func checkDenials() throws {
         for step in mapping.steps where step.rule == .deny {
-            guard let linked = step.linked, let table = target(step) else { continue }
+            guard let linked = step.objects, let table = target(step) else { continue }
             for (slot, model) in deletedModels {
                 try checkLoaded(step, slot, model)
                 guard let left = linked(model).first(where: { !table.isHidden($0) }) else { continue }

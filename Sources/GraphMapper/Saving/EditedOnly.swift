@@ -91,7 +91,7 @@ extension Table {
             if step.named != nil, let property = step.property {
                 if let owner = holding(property).name(of: slot) { target.visit(owner) }
                 if let owner = step.named?(model) { target.visit(object: owner) }
-            } else if let inverse = step.inverse, let linked = step.linked {
+            } else if let inverse = step.inverse, let linked = step.objects {
                 target.compareHeld(by: slot, inverse, linked(model))
             }
         }

@@ -18,6 +18,15 @@ public struct RowReader<D> {
         position = RowPosition()
     }
 
+    /// Stands on nothing.
+    @inlinable @inline(__always) init() {
+        cursor = nil
+        other = nil
+        position = RowPosition()
+    }
+
+    @usableFromInline init(answering answer: @escaping (Int) throws -> Any) { self.init(.answering(answer)) }
+
     /// The value of the property at `path`, kept under `name`.
     @inlinable @inline(__always)
     public mutating func callAsFunction<V: Storable>(
@@ -68,6 +77,8 @@ extension RowReader {
     private var names: [String] = []
     /// Those of embedded values' own schemas.
     private var mistakes: [String] = []
+    /// What sets each property of an object from stored values; none for structs.
+    private var assignments: [Any] = []
     /// Whether the value that a property was given is the DTO's id.
     private var isKey: [(any Hashable) -> Bool] = []
     private var pass = 0
@@ -112,6 +123,35 @@ extension RowReader {
         return value
     }
 
+    /// A link of a class to another.
+    func recordLink<D, C: ObjectDTO>(
+        _ name: StaticString, _ path: any PartialKeyPath<D> & Sendable, _: C.Type, isList: Bool,
+        targets: @escaping @Sendable (D) -> [C]
+    ) where C.ID: Storable & Hashable {
+        names.append("\(name)")
+        found.append(
+            Property<D>(
+                name: "\(name)", path: path, columns: isList ? [] : C.ID?.columns, link: Ref<C>.target(isList: isList),
+                encode: { object, values in
+                    let targets = targets(object)
+                    if !isList, targets.isEmpty { C.ID?.none.encode(into: &values) }
+                    for target in targets { target.id.encode(into: &values) }
+                },
+                isSame: { left, right in
+                    targets(left).elementsEqual(targets(right)) { C.ID.isSame($0.id, $1.id) }
+                },
+                isUnset: { _ in false }, nested: targets, type: C.self))
+        isKey.append { _ in false }
+        checks.append { _ in true }
+    }
+
+    /// Notes what sets the property that was recorded last.
+    func note<D>(_ assign: @escaping @Sendable (D, [StoredValue], any ObjectDatabase) throws -> Void) {
+        assignments.append(assign)
+    }
+
+    func note(mistake: String) { mistakes.append(mistake) }
+
     static func study<D>(
         _ schema: String, _ make: (inout RowReader<D>) throws -> D
     ) -> ([Property<D>], [String]) {
@@ -131,6 +171,9 @@ extension RowReader {
                     mistakes += recorder.mistakes.filter { !mistakes.contains($0) }
                     mistakes += unread(schema, dto, recorder.found.count)
                     properties = recorder.found.compactMap { $0 as? Property<D> }
+                    for (index, assign) in zip(properties.indices, recorder.assignments) {
+                        properties[index].assign = assign as? Property<D>.Assignment
+                    }
                     if let id = identity(of: dto), let key = recorder.isKey.firstIndex(where: { $0(id) }) {
                         properties[key].isKey = true
                     }

@@ -27,7 +27,8 @@ extension Table {
 
     func findRows(in source: any GraphSource) async throws -> Bool {
         rows = [:]
-        for row in try await source.fetch(D.self, ids: inserting) { rows[IDKey(row.id)] = row }
+        defer { core.releaseObjects() }
+        for row in try await source.fetch(D.self, ids: inserting).map(detached) { rows[IDKey(row.id)] = row }
         return !rows.isEmpty
     }
 

@@ -171,7 +171,7 @@ extension Table {
         clear()
     }
 
-    @usableFromInline func clear() { startLoad() }
+    @usableFromInline func clear() { resetLoad() }
 
     /// The model of an edge: one of this load, or one that the session had.
     @inlinable @inline(__always) func linked(_ edge: Int32) throws -> D.Model {

@@ -8,8 +8,8 @@
     @usableFromInline let finish: (Table<D>) -> Void
     @usableFromInline let walk: (Table<D>) throws -> Bool
     @usableFromInline let findChanged: (Table<D>) throws -> [Int]
-    @usableFromInline let offerAll: (Table<D>, [D]) -> Void
-    @usableFromInline let models: (Table<D>, [D]) throws -> [D.Model]
+    @usableFromInline var offerAll: (Table<D>, [D]) -> Void
+    @usableFromInline var models: (Table<D>, [D]) throws -> [D.Model]
     @usableFromInline let mark: (Table<D>, UInt64, Int) -> Void
     @usableFromInline let check: (Table<D>) throws -> Void
 
@@ -42,5 +42,16 @@
         findChanged = { try $0.changedSlots() }
         mark = { $0.markFilled($1, $2) }
         check = { try $0.checkEach() }
+    }
+}
+
+extension Passes {
+    /// The same, taking in the objects of a class.
+    func reading(_ objects: ObjectAccess<D>) -> Passes {
+        var copy = self
+        copy.offerAll = objects.offerAll
+        // The ids were read when the roots came.
+        copy.models = { table, _ in try (table.pool?.roots ?? []).map { try table.required($0) } }
+        return copy
     }
 }

@@ -68,6 +68,7 @@ extension GraphSession {
                 core.loading = .all
                 core.merge = nil
                 core.beforeTouching = nil
+                core.releaseObjects()
             }
             try want()
             core.noteRoots()

@@ -5,6 +5,8 @@ public final class SessionCore {
     var order: [AnyTable] = []
     /// By the types of the model and of the id: DTOs without an id share no identity with a record of their model.
     private var identities: [[ObjectIdentifier]: AnyObject] = [:]
+    /// How many DTOs are being made with what they nest, one for the other.
+    var recordDepth = 0
     /// Rows gathered by the load under way.
     var gathered = 0
     var limit = 10_000_000

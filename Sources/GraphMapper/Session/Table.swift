@@ -12,6 +12,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     /// One bit a step: whether the model's link was ever filled.
     @exclusivity(unchecked) @usableFromInline var filled: ContiguousArray<UInt64> = []
     var holdings: [AnyKeyPath: Holding] = [:]
+    /// The objects of the load under way, if the DTO is a class.
+    @usableFromInline let pool: ObjectPool<D>?
+    /// The DTOs that ``record(of:)`` has made so far, by model.
+    var records: [ObjectIdentifier: D] = [:]
 
     // Exclusivity is not checked at run time for what the loops below touch (the checks were a tenth of a load): no
     // closure of a mapping can reach a table, and a session is confined to one task.
@@ -67,6 +71,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         self.mapping = mapping
         self.identity = identity
         self.core = core
+        pool = mapping.objects.map { ObjectPool($0, core) }
     }
 
     override var recordType: ObjectIdentifier { ObjectIdentifier(D.self) }
@@ -128,7 +133,11 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var hasUnexpanded: Bool { expanded < arrived.count || !copies.isEmpty }
     override var hasRequests: Bool { !wanted.isEmpty || !requests.isEmpty }
     override var hasConflict: Bool { differing }
-    override func startLoad() { resetLoad() }
+    override func startLoad() {
+        resetLoad()
+        pool?.roots = nil
+    }
+    override func releaseObjects() { pool?.clear() }
     override func wantAll() { wantEverything() }
     override func requireLoaded() throws { try requireWanted() }
     override func endLevel() { levelEnd = arrived.count }
@@ -242,6 +251,13 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         if walked == 0 { for model in added { try slot(of: model) } }
         return try mapping.passes.walk(self)
     }
+    override func nestedModels(of model: AnyObject) throws -> [(table: AnyTable, model: AnyObject)] {
+        try modelsNested(in: model)
+    }
+    override func hasRecord(of model: AnyObject) -> Bool { records[ObjectIdentifier(model)] != nil }
+    override func startRecord(of model: AnyObject) -> Bool { startObject(of: model) }
+    override func makeRecord(of model: AnyObject) throws { try finishRecord(of: model) }
+    override func forgetRecords() { records = [:] }
     override func endWalk() { forgetFound() }
     override func collect(into plan: inout WritePlan) throws { try collectChanges(into: &plan) }
     override func dropDeleted() { dropDeletedTargets() }
@@ -258,6 +274,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func noteSaid(_ slot: Int, _ path: AnyKeyPath) { noteSaidField(slot, path) }
 
     override func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) { forEachNested(dto, visit) }
+    override func identity(of dto: Any) -> ObjectIdentifier? { objectIdentity(dto) }
     override func nameOf(_ dto: Any) -> String? { placeName(dto) }
     override func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? { description(dto) }
 }

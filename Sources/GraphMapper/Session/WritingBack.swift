@@ -212,23 +212,36 @@ extension Table {
 
     /// The DTO of a loaded model: properties that are clean as in the snapshot.
     func rebuilt(_ old: D, _ model: D.Model, _ slot: Int) throws -> D {
-        try build(model, old: old, isCounted: true) { [self] step, index in
+        let values = try values(of: model, old: old, isCounted: true) { [self] step, index in
             try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot)
         }
+        return try schema.make { values[$0] }
     }
 
-    /// The DTO of a model. What the model does not have, or the session has not loaded, is as in the snapshot.
+    /// The DTO of a model, with nested values; the links of an object lead to objects that have an id and nothing else.
     @usableFromInline func record(of model: D.Model) throws -> D {
+        if !records.isEmpty, let known = records[ObjectIdentifier(model)] { return known }
+        return try pool == nil && mapping.hasNested ? wholeRecord(of: model) : built(model)
+    }
+
+    /// The DTO of a model whose nested DTOs are made. What the model does not have, or the session has not loaded, is as
+    /// in the snapshot.
+    func built(_ model: D.Model) throws -> D {
+        let values = try values(of: model)
+        return try schema.make { values[$0] }
+    }
+
+    func values(of model: D.Model) throws -> [Any] {
         guard let slot = knownSlot(of: model), let old = snapshot(slot) else {
-            return try build(model, old: nil) { _, _ in true }
+            return try values(of: model, old: nil) { _, _ in true }
         }
-        return try build(model, old: old) { [self] step, index in isKnown(step, index, model, slot) }
+        return try values(of: model, old: old) { [self] step, index in isKnown(step, index, model, slot) }
     }
 
     /// - Parameter isCounted: whether what differs from `old` is an update, which the row's version counts.
-    private func build(
-        _ model: D.Model, old: D?, isCounted: Bool = false, isDirty: (Step<D>, Int) throws -> Bool
-    ) throws -> D {
+    private func values(
+        of model: D.Model, old: D?, isCounted: Bool = false, isDirty: (Step<D>, Int) throws -> Bool
+    ) throws -> [Any] {
         var values: [Any] = []
         var version: Int?
         var isEdited = false
@@ -258,7 +271,7 @@ extension Table {
             }
         }
         if let version, isCounted, isEdited, let count = values[version] as? Int { values[version] = count + 1 }
-        return try schema.make { values[$0] }
+        return values
     }
 
     func evictModel(_ model: AnyObject) {

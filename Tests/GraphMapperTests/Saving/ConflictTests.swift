@@ -10,11 +10,11 @@ final class Memory {
     let id: UUID
     var text = ""
     var count = 0
-    var place: Spot?
+    var place: MemoryPlace?
     var parts: [Memory] = []
     init(id: UUID) { self.id = id }
 }
-struct Spot: EmbeddedValue, Hashable {
+struct MemoryPlace: EmbeddedValue, Hashable {
     var x: Int
     var y: Int
     static let schema = Schema<Self> { row in try Self(x: row("x", \.x), y: row("y", \.y)) }
@@ -24,7 +24,7 @@ struct MemoryRow: StoredRecord {
     let id: UUID
     var text: String
     var count: Int
-    var place: Spot?
+    var place: MemoryPlace?
     var parts: [Ref<MemoryRow>] = []
     static let schema = Schema<Self>("memory") { row in
         try Self(
@@ -77,7 +77,7 @@ struct CountedRow: StoredRecord {
             for (index, id) in ids.enumerated() {
                 try await tx.insert(
                     MemoryRow(
-                        id: id, text: "text \(index)", count: index, place: Spot(x: 1, y: 2),
+                        id: id, text: "text \(index)", count: index, place: MemoryPlace(x: 1, y: 2),
                         parts: index == 0 ? ids[1...4].map { Ref($0) } : []))
             }
         }
@@ -128,7 +128,7 @@ struct CountedRow: StoredRecord {
         try await theirs(store, 2) { $0.text = "both" }
         try await session.save()
         let merged = try await row(store, 1)
-        #expect(merged.text == "mine" && merged.count == 11 && merged.place == Spot(x: 7, y: 8))
+        #expect(merged.text == "mine" && merged.count == 11 && merged.place == MemoryPlace(x: 7, y: 8))
         #expect(try await session.save().isEmpty)
     }
 
@@ -317,7 +317,7 @@ struct CountedRow: StoredRecord {
     @Test func `a refresh takes merged values, too`() async throws {
         let (store, session, models) = try await opened()
         models[1].text = "mine"
-        models[1].place = Spot(x: 5, y: 2)
+        models[1].place = MemoryPlace(x: 5, y: 2)
         try await theirs(store, 1) {
             $0.text = "theirs"
             $0.place = nil
@@ -326,9 +326,9 @@ struct CountedRow: StoredRecord {
             .merging { conflict in
                 conflict.property == "text" ? .merged([.text("both")]) : .merged([.integer(3), .integer(4)])
             })
-        #expect(models[1].text == "both" && models[1].place == Spot(x: 3, y: 4))
+        #expect(models[1].text == "both" && models[1].place == MemoryPlace(x: 3, y: 4))
         #expect(try await session.save().changes.count == 1)
-        #expect(try await row(store, 1).place == Spot(x: 3, y: 4))
+        #expect(try await row(store, 1).place == MemoryPlace(x: 3, y: 4))
     }
 
     /// What both have in common is there, what either has taken out is not, and nobody's order is lost.
