@@ -65,7 +65,7 @@ package enum ListEdit: Hashable {
 
     /// For each target the row that it takes over. Equal runs at both ends match in place, the rest in order of
     /// occurrence.
-    private static func match(_ base: [[StoredValue]], _ targets: [[StoredValue]]) -> [Int?] {
+    static func match(_ base: [[StoredValue]], _ targets: [[StoredValue]]) -> [Int?] {
         var matches = [Int?](repeating: nil, count: targets.count)
         let (head, tail) = shared(base, targets)
         for index in 0..<head { matches[index] = index }

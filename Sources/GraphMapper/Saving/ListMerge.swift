@@ -11,9 +11,8 @@ struct ListMerge {
     ///
     /// Complexity: O(n), but for added elements, which cost O(n) each.
     init(base: [[StoredValue]], mine: [[StoredValue]], theirs: [[StoredValue]]) {
+        let (mine, theirs) = (Self.aligned(mine, base), Self.aligned(theirs, base))
         let base = Self.numbered(base)
-        let mine = Self.numbered(mine)
-        let theirs = Self.numbered(theirs)
         let known = Set(base)
         let (isMine, isTheirs) = (Self.isReordered(mine, base, known), Self.isReordered(theirs, base, known))
         let common = { (list: [Element], other: Set<Element>) in
@@ -32,6 +31,19 @@ struct ListMerge {
     private static func numbered(_ keys: [[StoredValue]]) -> [Element] {
         var counts: [[StoredValue]: Int] = [:]
         return keys.map { key in
+            counts[key, default: 0] += 1
+            return Element(key: key, number: counts[key] ?? 0)
+        }
+    }
+
+    /// The elements of an edited list: those that it shares with the list before the edit, as they stand there, and added
+    /// ones, whose numbers go on from there.
+    private static func aligned(_ keys: [[StoredValue]], _ base: [[StoredValue]]) -> [Element] {
+        let old = numbered(base)
+        var counts: [[StoredValue]: Int] = [:]
+        for key in base { counts[key, default: 0] += 1 }
+        return zip(keys, ListEdit.match(base, keys)).map { key, match in
+            if let match { return old[match] }
             counts[key, default: 0] += 1
             return Element(key: key, number: counts[key] ?? 0)
         }
