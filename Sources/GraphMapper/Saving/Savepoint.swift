@@ -72,8 +72,9 @@ private struct Memento {
     func restore() throws {
         core.startLoad()
         for restore in tables { restore() }
-        // What is edited now goes back to what was read, then what was edited then to what it was.
-        for table in core.order { try table.rollBack() }
+        // What is edited now goes back to what was read, then what was edited then to what it was. Meanwhile nothing is
+        // deleted: a link to what is would count as empty, and so as unedited.
+        try core.rollBack()
         for restore in models { restore() }
         for restore in tables { restore() }
     }
@@ -93,13 +94,13 @@ extension Table {
         let (slots, models, deleted) = (identity.slots, identity.models, identity.deleted)
         let (dropped, evicted) = (identity.dropped, identity.evicted)
         let (snapshots, filled, added, vanished) = (snapshots, filled, added, vanished)
-        let edited = edited
+        let (edited, baselines, adoptable) = (edited, baselines, adoptable)
         let notes = holdings.mapValues { ($0.held, $0.named) }
         return { [self] in
             (identity.slots, identity.models, identity.deleted) = (slots, models, deleted)
             (identity.dropped, identity.evicted) = (dropped, evicted)
             (self.snapshots, self.filled, self.added, self.vanished) = (snapshots, filled, added, vanished)
-            self.edited = edited
+            (self.edited, self.baselines, self.adoptable) = (edited, baselines, adoptable)
             for (path, holding) in holdings {
                 holding.endWalk()
                 (holding.held, holding.named) = notes[path] ?? ([:], [])
