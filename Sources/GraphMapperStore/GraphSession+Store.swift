@@ -32,4 +32,21 @@ extension GraphSession {
     where R.Model: AnyObject {
         try await models(query.limit(1), loading: loading).first
     }
+
+    /// The models of a query inside a transaction, in its order: what the transaction has written is seen. Nothing is
+    /// awaited.
+    ///
+    /// - Throws: ``GraphError`` of kind `.misuse` while a load or save of the session is under way.
+    public func models<R: StoredRecord>(
+        _ query: Query<R>, loading: Loading = .all, in transaction: ReadTransaction
+    ) throws -> [R.Model] where R.Model: AnyObject {
+        try load(transaction.fetchNow(query), loading: loading, from: transaction)
+    }
+
+    /// The first model of a query inside a transaction.
+    public func first<R: StoredRecord>(
+        _ query: Query<R>, loading: Loading = .all, in transaction: ReadTransaction
+    ) throws -> R.Model? where R.Model: AnyObject {
+        try models(query.limit(1), loading: loading, in: transaction).first
+    }
 }

@@ -8,6 +8,10 @@ public class AnyTable {
     var hasRequests: Bool { false }
     var hasUnmade: Bool { false }
     var hasConflict: Bool { false }
+    /// Takes this copy of an object before all others.
+    func prefer(_ dto: Any) {}
+    /// Lets copies that differ from the first be.
+    func ignoreCopies() {}
     func holds(_ model: AnyObject) -> Bool { false }
     func wantAll() {}
     func requireLoaded() throws {}
@@ -24,6 +28,7 @@ public class AnyTable {
     /// The links to a type, each with how many objects it named; nil for one that the other side holds.
     func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] { [] }
     func fetch(from source: any GraphSource) async throws {}
+    func fetch(from source: any ImmediateSource) throws {}
     func checkGathered() throws {}
     func makeModels() throws -> Bool { false }
     func unmake() {}
@@ -122,5 +127,5 @@ public class AnyTable {
     func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) {}
     func noteSaid(_ slot: Int, _ path: AnyKeyPath) {}
     func nameOf(_ dto: Any) -> String? { nil }
-    func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? { nil }
+    func describe(_ dto: Any) -> DTODescription? { nil }
 }

@@ -83,29 +83,24 @@ public final class GraphSession {
 
     /// Maps DTOs whose links are nested, or lead to objects that the session has.
     ///
+    /// - Parameter duplicates: what to make of copies of one object that differ.
     /// - Returns: one model a DTO, in order; the same instance for the same id.
     /// - Throws: ``GraphError`` of kind `.conflict` if two copies of one object differ, `.dangling` for a link to an
     ///   object that is nowhere, `.conversion` with the path. No model is changed then.
     @discardableResult
-    public func map<D: Mappable>(_ dtos: [D]) throws -> [D.Model]
+    public func map<D: Mappable>(_ dtos: [D], duplicates: DuplicatePolicy = .fail) throws -> [D.Model]
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try validate()
-        try notBusy()
-        let table = try core.table(D.self)
-        core.startLoad()
-        defer { core.releaseObjects() }
-        table.mapping.passes.offerAll(table, dtos)
-        core.noteRoots()
-        while try core.expand() { try core.requireLoaded() }
-        try materialise(dtos)
-        return try table.mapping.passes.models(table, dtos)
+        try load(dtos, .all, duplicates) { try core.requireLoaded() }
     }
 
     /// Loads the DTOs that `roots` fetches, and what they link to as far as `loading` says, from one snapshot of the
     /// backing.
+    ///
+    /// - Parameter duplicates: what to make of copies of one object that differ, as nested DTOs may.
     @discardableResult
     public func load<D: Mappable>(
-        _ type: D.Type, loading: Loading = .all, _ roots: (any GraphSource) async throws -> [D]
+        _ type: D.Type, loading: Loading = .all, duplicates: DuplicatePolicy = .fail,
+        _ roots: (any GraphSource) async throws -> [D]
     ) async throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
         let table = try core.table(D.self)
@@ -115,19 +110,30 @@ public final class GraphSession {
         try await required(backing).snapshot { source in
             core.startLoad()
             core.loading = loading
-            defer {
-                core.loading = .all
-                core.releaseObjects()
-            }
+            defer { endLoad() }
             loaded = try await roots(source)
-            table.mapping.passes.offerAll(table, loaded)
-            core.noteRoots()
-            while try core.expand() {
-                for table in core.order where table.hasRequests { try await table.fetch(from: source) }
+            try await gather(table, loaded, from: source)
+            if duplicates != .fail, core.hasConflict, core.choose(duplicates, among: loaded.map { (D.self, $0) }) {
+                try await gather(table, loaded, from: source)
+                core.ignoreCopies()
             }
             try materialise(loaded)
         }
         return try table.mapping.passes.models(table, loaded)
+    }
+
+    /// Loads what the DTOs link to, as far as `loading` says, from a source that answers at once: inside a transaction, for
+    /// one. Nothing is awaited.
+    ///
+    /// - Throws: ``GraphError`` of kind `.misuse` while a load or save of the session is under way, and whatever else a
+    ///   load throws.
+    @discardableResult
+    public func load<D: Mappable>(
+        _ roots: [D], loading: Loading = .all, duplicates: DuplicatePolicy = .fail, from source: any ImmediateSource
+    ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try load(roots, loading, duplicates) {
+            for table in core.order where table.hasRequests { try table.fetch(from: source) }
+        }
     }
 
     /// The object with this id: from the session if it has it, without a query, else from the backing.
@@ -136,6 +142,54 @@ public final class GraphSession {
         try validate()
         if let known = try core.table(D.self).model(id) { return known }
         return try await load(type, loading: loading) { try await $0.fetch(type, ids: [id]) }.first
+    }
+
+    /// The object with this id: from the session if it has it, without a query, else from a source that answers at once.
+    public func find<D: Mappable>(
+        _ type: D.Type, _ id: D.ID, loading: Loading = .all, from source: any ImmediateSource
+    ) throws -> D.Model? where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
+        if let known = try core.table(D.self).model(id) { return known }
+        return try load(source.fetchNow(type, ids: [id]), loading: loading, from: source).first
+    }
+
+    private func load<D: Mappable>(
+        _ roots: [D], _ loading: Loading, _ duplicates: DuplicatePolicy, _ fetch: () throws -> Void
+    ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
+        try notBusy()
+        let table = try core.table(D.self)
+        core.startLoad()
+        core.loading = loading
+        defer { endLoad() }
+        func gather() throws {
+            start(table, roots)
+            while try core.expand() { try fetch() }
+        }
+        try gather()
+        if duplicates != .fail, core.hasConflict, core.choose(duplicates, among: roots.map { (D.self, $0) }) {
+            try gather()
+            core.ignoreCopies()
+        }
+        try materialise(roots)
+        return try table.mapping.passes.models(table, roots)
+    }
+
+    private func gather<D: Mappable>(_ table: Table<D>, _ roots: [D], from source: any GraphSource) async throws {
+        start(table, roots)
+        while try core.expand() {
+            for table in core.order where table.hasRequests { try await table.fetch(from: source) }
+        }
+    }
+
+    private func start<D: Mappable>(_ table: Table<D>, _ roots: [D]) {
+        table.mapping.passes.offerAll(table, roots)
+        core.noteRoots()
+    }
+
+    private func endLoad() {
+        core.loading = .all
+        core.releaseObjects()
     }
 
     private func materialise<D: Mappable>(_ roots: [D]) throws {

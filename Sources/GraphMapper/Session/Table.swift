@@ -40,7 +40,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     var expanded = 0
     private var roots: Int32 = 0
     var levelEnd = Int.max
-    var requests: [(any GraphSource) async throws -> [D]] = []
+    var requests: [Request<D>] = []
 
     // The walk under way.
     @exclusivity(unchecked) @usableFromInline var walked = 0
@@ -133,6 +133,12 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var hasUnexpanded: Bool { expanded < arrived.count || !copies.isEmpty }
     override var hasRequests: Bool { !wanted.isEmpty || !requests.isEmpty }
     override var hasConflict: Bool { differing }
+    override func prefer(_ dto: Any) {
+        guard let dto = dto as? D else { return }
+        mapping.passes.offerAll(self, [dto])
+        pool?.roots = nil
+    }
+    override func ignoreCopies() { differing = false }
     override func startLoad() {
         resetLoad()
         pool?.roots = nil
@@ -148,6 +154,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] { linkCounts(to: target) }
     override func expand() throws { try followLinks() }
     override func fetch(from source: any GraphSource) async throws { try await fetchWanted(from: source) }
+    override func fetch(from source: any ImmediateSource) throws { try fetchWanted(at: source) }
 
     override var hasUnmade: Bool { !unmade.isEmpty }
     override func checkGathered() throws { try checkLoad() }
@@ -276,5 +283,5 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) { forEachNested(dto, visit) }
     override func identity(of dto: Any) -> ObjectIdentifier? { objectIdentity(dto) }
     override func nameOf(_ dto: Any) -> String? { placeName(dto) }
-    override func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? { description(dto) }
+    override func describe(_ dto: Any) -> DTODescription? { description(dto) }
 }
