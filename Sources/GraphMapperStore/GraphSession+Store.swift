@@ -7,6 +7,8 @@ extension GraphStore: GraphBacking {
         try await write { transaction in try await body(transaction) }
     }
 
+    public func uniqueColumns(of table: String) -> [[String]] { uniques[table] ?? [] }
+
     public func stores(_ type: any DTO.Type) -> Bool { records.contains(ObjectIdentifier(type)) }
 }
 

@@ -29,6 +29,8 @@ public final class GraphStore: Sendable {
     private let writing = Turnstile()
     private let readers: ReaderPool?
     let records: Set<ObjectIdentifier>
+    /// The columns of each table's unique indexes, its key's not among them, as the file has them.
+    let uniques: [String: [[String]]]
     /// The tables of ordered links.
     private let lists: [String: ListOwner]
     @TaskLocal static var held: Held?
@@ -68,6 +70,7 @@ public final class GraphStore: Sendable {
         }
         let installation = Installation(tables: tables, connection: writer)
         if options.isReadOnly { try installation.check() } else { try installation.run() }
+        uniques = try writer.uniqueIndexes(of: records.map { Layout($0).tables[0].name })
     }
 
     private static func validate(_ records: [any StoredRecord.Type]) throws {

@@ -10,11 +10,24 @@ public protocol GraphBacking {
     func transaction(_ body: (any ChangeSink) async throws -> Void) async throws
     /// Whether it keeps DTOs of this type. The session maps others, but neither reads them again nor writes them.
     func stores(_ type: any DTO.Type) -> Bool
+    /// The columns of each unique index of a table, its key not among them: values are freed before they are taken.
+    func uniqueColumns(of table: String) -> [[String]]
+    /// Whether foreign keys are checked at commit. If not, a save writes rows in an order that satisfies them all the
+    /// time.
+    var defersForeignKeys: Bool { get }
+    /// The text of the statements that each change of a save runs, for ``GraphSession/plan()``.
+    func statements(for changes: ChangeSet) async throws -> [[String]]
 }
 
 extension GraphBacking {
     /// Everything, unless the backing says otherwise.
     public func stores(_ type: any DTO.Type) -> Bool { true }
+    /// None, unless the backing says otherwise.
+    public func uniqueColumns(of table: String) -> [[String]] { [] }
+    /// True, unless the backing says otherwise.
+    public var defersForeignKeys: Bool { true }
+    /// The shape of each change, for backings that have no text for it.
+    public func statements(for changes: ChangeSet) async throws -> [[String]] { changes.changes.map { [$0.shape] } }
 }
 
 /// An identity map and a unit of work: one instance for each stored object, and saves of what changed.
@@ -23,7 +36,10 @@ extension GraphBacking {
 /// functions run on the caller's actor. Loads and saves run one after the other.
 public final class GraphSession {
     let core = SessionCore()
-    let backing: (any GraphBacking)?
+    private let base: (any GraphBacking)?
+    /// The open transaction of a savepoint.
+    var nested: (any GraphBacking)?
+    var backing: (any GraphBacking)? { nested ?? base }
     private let mistakes: [String]
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -32,13 +48,17 @@ public final class GraphSession {
     ///   - backing: the database; nil for a session that only maps.
     ///   - mappings: one for each DTO type. Mistakes in them are raised, all at once, by the first use.
     public init(_ backing: (any GraphBacking)?, _ mappings: [any AnyMapping]) {
-        self.backing = backing
+        base = backing
         for mapping in mappings { mapping.register(in: core) }
         for table in core.order {
             if let type = table.dtoType {
                 table.isStored = !(type is any KeylessDTO.Type) && backing?.stores(type) ?? true
             }
             table.attach()
+        }
+        if let backing {
+            core.uniqueColumns = { backing.uniqueColumns(of: $0) }
+            core.defersForeignKeys = { backing.defersForeignKeys }
         }
         mistakes = mappings.flatMap { [core] in $0.validate(in: core) }
         if !mistakes.isEmpty { core.forgetTables() }
@@ -202,34 +222,7 @@ public final class GraphSession {
     /// What a save would do now. Touches neither the models nor the backing. Complexity: O(objects held).
     public func changes() throws -> ChangeSet {
         try validate()
-        return try core.plan().changeSet(ranks: core.ranks())
-    }
-
-    /// Writes what changed, in one transaction.
-    ///
-    /// New objects are inserted. If that fails and rows turn out to be there under their ids, the same transaction that
-    /// looks them up writes what differs as updates instead: whether an object is new is found out, not guessed, and a
-    /// save of objects that are new pays nothing for it. What such an object leaves nil or empty is kept.
-    ///
-    /// - Returns: what was written. Edits made while it waited are left for the next save.
-    /// - Throws: whatever goes wrong; the session and the backing are then as before, and the same save can be
-    ///   tried again.
-    @discardableResult
-    public func save() async throws -> ChangeSet {
-        try validate()
-        await acquire()
-        defer { release() }
-        let plan = try core.plan()
-        let changes = plan.changeSet(ranks: core.ranks())
-        if !changes.isEmpty {
-            do {
-                try await required(backing).transaction { sink in try await sink.apply(changes) }
-            } catch {
-                return try await saveFinding(error)
-            }
-        }
-        core.commit(plan)
-        return changes
+        return ChangeSet(try core.plan().order.changes)
     }
 
     /// The DTO of a model, with its nested DTOs. Objects of classes are new ones, linked to each other as the models are.
