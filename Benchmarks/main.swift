@@ -25,6 +25,7 @@ try await benchmarkJSON(harness)
 try await benchmarkDepth(harness)
 try await benchmarkStore(harness, workload)
 try await benchmarkObservation(harness)
+try await benchmarkWriteback(harness)
 
 let encoder = JSONEncoder()
 encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

@@ -31,6 +31,8 @@ public final class GraphStore: Sendable {
     private let writing = Turnstile()
     private let readers: ReaderPool?
     let records: Set<ObjectIdentifier>
+    /// The columns of each table's unique indexes, its key's not among them, as the file has them.
+    let uniques: [String: [[String]]]
     /// The tables of ordered links.
     let lists: [String: ListOwner]
     /// Whether the file has change records.
@@ -75,6 +77,7 @@ public final class GraphStore: Sendable {
         }
         let installation = Installation(tables: tables, connection: writer)
         if options.isReadOnly { try installation.check() } else { try installation.run() }
+        uniques = try writer.uniqueIndexes(of: records.map { Layout($0).tables[0].name })
         isLogged = try StoredTable(ChangeLog.table, writer) != nil
         hub = Hub(told: isLogged ? try ChangeLog.last(writer) : 0)
         if case .file = location {

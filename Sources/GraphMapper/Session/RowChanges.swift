@@ -4,13 +4,10 @@ extension Schema where D: Identifiable, D.ID: Storable {
         var row = ChangeSet.Insertion(table: name, columns: columnNames, values: [], key: key(of: dto))
         row.values.reserveCapacity(columnNames.count)
         var links: [ChangeSet.Change] = []
-        for property in properties where !property.isNested {
-            if property.isList {
-                let targets = property.stored(dto)
-                if !targets.isEmpty { links.append(relink(property, row.key, [], targets)) }
-            } else {
-                property.encode(dto, &row.values)
-            }
+        for encode in encoders { encode(dto, &row.values) }
+        for place in lists {
+            let targets = properties[place].stored(dto)
+            if !targets.isEmpty { links.append(relink(properties[place], row.key, [], targets, of: [])) }
         }
         return (.insert(row), links)
     }
@@ -25,14 +22,16 @@ extension Schema where D: Identifiable, D.ID: Storable {
             table: name, keyColumns: keyColumns, key: key(of: old), columns: [], values: [], expected: [])
         var links: [ChangeSet.Change] = []
         var names: [String] = []
-        for property in properties where !property.isNested && (all || !property.isSame(old, new)) {
+        for place in properties.indices
+        where !properties[place].isNested && (all || !properties[place].isSame(old, new)) {
+            let property = properties[place]
             if property.isUnset(new) { continue }
             if property.isKey && all { continue }
             names.append(property.name)
             let before = property.stored(old)
             let after = property.stored(new)
             if property.isList {
-                links.append(relink(property, row.key, before, after))
+                links.append(relink(property, row.key, before, after, of: keyColumns))
                 continue
             }
             for (column, pair) in zip(property.columnNames, zip(before, after)) where all || pair.0 != pair.1 {
@@ -44,9 +43,14 @@ extension Schema where D: Identifiable, D.ID: Storable {
         return (row.columns.isEmpty ? nil : .update(row), links, names)
     }
 
-    /// What deletes a DTO's row.
+    /// What deletes a DTO's row, if its columns still hold what the DTO has.
     public func deletion(of dto: D) -> ChangeSet.Change {
-        .delete(.init(table: name, keyColumns: keyColumns, key: key(of: dto)))
+        var row = ChangeSet.Deletion(table: name, keyColumns: keyColumns, key: key(of: dto))
+        for property in properties where !property.isNested && !property.isList && !property.isKey {
+            row.columns += property.columnNames
+            property.encode(dto, &row.expected)
+        }
+        return .delete(row)
     }
 
     private var keyColumns: [String] { key?.columnNames ?? [] }
@@ -58,13 +62,14 @@ extension Schema where D: Identifiable, D.ID: Storable {
     }
 
     private func relink(
-        _ property: Property<D>, _ key: [StoredValue], _ base: [StoredValue], _ targets: [StoredValue]
+        _ property: Property<D>, _ key: [StoredValue], _ base: [StoredValue], _ targets: [StoredValue],
+        of keyColumns: [String]
     ) -> ChangeSet.Change {
         let columns = linkColumns(of: property)
         return .relink(
             .init(
                 table: name, property: property.name, key: key, base: base, targets: targets,
-                ownerColumns: columns.owner, targetColumns: columns.target))
+                keyColumns: keyColumns, ownerColumns: columns.owner, targetColumns: columns.target))
     }
 }
 

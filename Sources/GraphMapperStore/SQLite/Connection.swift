@@ -15,8 +15,8 @@ final class Connection: @unchecked Sendable {
     private var statements: [String: Statement] = [:]
     /// The statements that were run since somebody asked for them; nil if nobody has.
     private var noted: Set<String>?
-    /// Sees each statement as it starts to run: for logs and tests.
-    var onStatement: (@Sendable (String) -> Void)?
+    /// Sees each statement before it runs: for logs and tests. If it throws, the statement fails with that error.
+    var onStatement: (@Sendable (String) throws -> Void)?
     /// How many statements have run.
     private(set) var statementCount = 0
     let variableLimit: Int
@@ -57,7 +57,7 @@ final class Connection: @unchecked Sendable {
         for values in values {
             defer { statement.reset() }
             statementCount += 1
-            onStatement?(sql)
+            try onStatement?(sql)
             try statement.bind(values)
             while try statement.step() {}
         }
@@ -75,7 +75,7 @@ final class Connection: @unchecked Sendable {
         _ sql: String, _ values: [StoredValue], isCached: Bool, _ body: (Statement) throws -> T
     ) throws -> T {
         statementCount += 1
-        onStatement?(sql)
+        try onStatement?(sql)
         noted?.insert(sql)
         return try withUncounted(sql, values, isCached, body)
     }
