@@ -102,6 +102,8 @@ public struct LinkNode: Sendable {
     private(set) var children: [LinkNode]
     /// What the targets that were seen hold.
     private var known: [[StoredValue]: [StoredValue]] = [:]
+    /// How many there were when those that nobody links to any more were last forgotten.
+    private var kept = 0
 
     fileprivate init<R: StoredRecord, T: StoredRecord>(
         _ type: R.Type, _ property: Property<R>, to target: T.Type, _ properties: [String]?, _ children: [LinkNode]
@@ -167,6 +169,21 @@ public struct LinkNode: Sendable {
         for (key, values) in try held(by: targets, tx) { known[key] = values }
         guard !targets.isEmpty else { return }
         for place in children.indices { try children[place].see(from: targets, tx) }
+    }
+
+    /// How many records it remembers.
+    var seenCount: Int { children.reduce(known.count) { $0 + $1.seenCount } }
+
+    /// Whether it is worth while to forget.
+    var isOvergrown: Bool { known.count > 2 * kept + 1024 || children.contains { $0.isOvergrown } }
+
+    /// Forgets what none of these owners links to. Costs what seeing it has cost.
+    mutating func forgetOthers(than owners: [[StoredValue]], _ tx: ReadTransaction) throws {
+        let targets = try Self.look(up: to, in: table, where: from, owners, tx)
+        let reached = Set(targets)
+        known = known.filter { reached.contains($0.key) }
+        kept = known.count
+        for place in children.indices { try children[place].forgetOthers(than: targets, tx) }
     }
 
     /// The keys of those whose links lead to something that has changed.

@@ -21,6 +21,9 @@ struct LiveLinked<R: StoredRecord>: Live {
         return interest
     }
 
+    /// How many linked records it remembers.
+    var seenCount: Int { nodes.reduce(0) { $0 + $1.seenCount } }
+
     var absorber: Absorber? { nodes.isEmpty ? rows.absorber : nil }
 
     mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) throws { try rows.prepare(tx, lists) }
@@ -49,6 +52,7 @@ struct LiveLinked<R: StoredRecord>: Live {
             if !owners.isEmpty { changedLinks.append(nodes[place].property) }
             changed.formUnion(owners)
             try nodes[place].see(from: touched, tx)
+            if nodes[place].isOvergrown { try nodes[place].forgetOthers(than: rows.keys, tx) }
         }
         return event.modified(changed, rows.results)
     }

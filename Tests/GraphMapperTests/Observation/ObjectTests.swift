@@ -155,6 +155,23 @@ private struct Town: StoredRecord {
         #expect(properties.map(\.property) == ["near"])
     }
 
+    @Test func `what nobody links to any more is forgotten`() async throws {
+        let store = try await GraphStore.open(.inMemory, Town.self)
+        let count = 1500
+        try await store.write { tx in for id in 1...count { try await tx.insert(Town(id: id, name: "")) } }
+        var changes = try await Stepper(
+            store, LiveLinked(Query(Town.self).where { $0.id == 1 }, nil, .along { $0.capital.name }))
+        for id in 2...count {
+            try await store.write { _ = try await $0.apply(Patch(Town.self, 1).set(\.capital, Ref(id))) }
+            #expect(try await changes.step() != nil)
+        }
+        #expect(changes.live.seenCount < 1100)
+        try await store.write { _ = try await $0.apply(Patch(Town.self, 5).set(\.name, "old")) }
+        #expect(try await changes.step() == nil)
+        try await store.write { _ = try await $0.apply(Patch(Town.self, count).set(\.name, "new")) }
+        #expect(try await changes.step() != nil)
+    }
+
     /// A row is modified if, and only if, what it shows of what it links to differs.
     @Test func `law: what is seen along a path is what is told`() async throws {
         let edits = Gen<[(Int, Int, Int)]>.array(

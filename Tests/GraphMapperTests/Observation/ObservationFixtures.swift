@@ -116,7 +116,7 @@ struct TableModel<Row: Equatable> {
 /// Drives what is kept up to date step by step, so that a test learns also that nothing is told.
 struct Stepper<L: Live> {
     private let store: GraphStore
-    private var live: L
+    private(set) var live: L
     private let id: Hub.ID
 
     init(_ store: GraphStore, _ live: L) async throws {
