@@ -19,7 +19,7 @@ public enum UpsertPolicy: Sendable, Hashable {
 }
 
 /// Reads and writes in one transaction. Ends with its closure.
-public final class WriteTransaction: ReadTransaction, ChangeSink {
+public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastInsertion: (table: String, columns: [String], sql: String)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
@@ -27,6 +27,8 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     let hub: Hub
     /// Observers that know what is written.
     let knowing: [Hub.ID]
+    /// What sessions that have joined do if it is undone.
+    private var restores: [() throws -> Void] = []
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
@@ -37,6 +39,15 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         self.hub = hub
         self.knowing = knowing
         super.init(connection)
+    }
+
+    public func whenUndone(_ restore: @escaping () throws -> Void) { restores.append(restore) }
+
+    override func wasUndone() throws { try undo(to: 0) }
+
+    /// Lets the sessions that have joined since go back, the last one first.
+    private func undo(to count: Int) throws {
+        while restores.count > count { try restores.removeLast()() }
     }
 
     override func commit() throws {
@@ -109,6 +120,8 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         try check()
         let before = connection.totalChangeCount
         try connection.execute(sql, values)
+        // It has ended the transaction: whatever was written before may be there for all to see.
+        if !connection.isInTransaction { hub.publishEverything() }
         guard connection.totalChangeCount != before else { return }
         for touched in try connection.touched(by: sql) {
             note(rowsOf: touched.table, touched.kind, touched.columns)
@@ -129,6 +142,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         try check()
         try connection.execute("SAVEPOINT graphmapper")
         let logged = log
+        let joined = restores.count
         do {
             let result = try await body()
             try connection.execute("RELEASE graphmapper")
@@ -140,6 +154,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
                 try connection.execute("RELEASE graphmapper")
             }
             log = logged
+            try undo(to: joined)
             throw error
         }
     }

@@ -140,6 +140,18 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         #expect(try await observer.next() == [[0, 1, 2], [], []])
     }
 
+    @Test func `a COMMIT of one's own`() async throws {
+        let store = try await three()
+        var observer = try await Observer(store, byName)
+        await #expect(throws: StoreError.self) {
+            try await store.write { tx in
+                _ = try await tx.delete(WareRecord.self, 1)
+                try await tx.execute("COMMIT")
+            }
+        }
+        #expect(try await observer.next() == [[0], [], []])
+    }
+
     @Test func `triggers and cascades`() async throws {
         let store = try await three()
         try await store.write { tx in

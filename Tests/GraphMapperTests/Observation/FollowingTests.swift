@@ -10,7 +10,7 @@ import Testing
 /// Waits until something holds; other tasks of the main actor run meanwhile.
 @MainActor private func eventually(_ condition: () throws -> Bool) async throws {
     let clock = ContinuousClock()
-    let end = clock.now + .seconds(60)
+    let end = clock.now + .seconds(600)
     while try !condition() {
         if clock.now > end { throw Violation(description: "it never came to hold") }
         try await Task.sleep(nanoseconds: 200_000)

@@ -48,7 +48,9 @@ import Testing
             }
             // What comes last is told of.
             try await store.write { try await $0.insert(WareRecord(id: 99, price: -5)) }
-            while shown.wares.first?.id != 99, shown.failure == nil, shown.token?.error == nil { await Task.yield() }
+            while shown.wares.first?.id != 99, shown.failure == nil, shown.token?.error == nil {
+                try await Task.sleep(nanoseconds: 200_000)
+            }
             if let failure = shown.failure ?? shown.token?.error { throw failure }
             let expected = try await store.fetch(query.sorted(by: \.id))
             try ensure(shown.wares == expected, "it shows \(shown.wares), not \(expected)")

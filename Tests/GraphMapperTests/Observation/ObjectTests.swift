@@ -5,6 +5,7 @@ import Testing
 @testable import GraphMapperStore
 
 @Suite struct `One record, values and several queries` {
+    /// Realm 6: what a patch leaves out is not touched, and not told of.
     @Test func `one record, by what has changed`() async throws {
         let store = try await openWares()
         try await store.write { try await $0.insert(contentsOf: [WareRecord(id: 1, name: "a"), WareRecord(id: 2)]) }

@@ -52,7 +52,7 @@ import Testing
         }
         for place in queries.indices {
             let expected = try await store.fetch(queries[place].sorted(by: \.id))
-            let end = ContinuousClock.now + .seconds(60)
+            let end = ContinuousClock.now + .seconds(600)
             while shown[place].withLock({ $0.rows != expected && $0.error == nil }) {
                 guard ContinuousClock.now < end else { throw Violation(description: "query \(place), seed \(seed)") }
                 try await Task.sleep(nanoseconds: 1_000_000)
