@@ -47,7 +47,7 @@ public final class GraphStore: Sendable {
     private init(_ location: Location, _ options: Options, _ records: [any StoredRecord.Type]) async throws {
         try Self.validate(records)
         self.records = Set(records.map { ObjectIdentifier($0) })
-        let tables = records.flatMap { Layout($0).tables }
+        let tables = try TableLayout.merged(records.flatMap { Layout($0).tables })
         lists = Dictionary(
             tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
         let path: String
@@ -83,14 +83,17 @@ public final class GraphStore: Sendable {
                 }
                 + R.indexes.compactMap(\.mistake)
         }
-        // A record's own table, then those of its ordered links.
-        func tables<R: StoredRecord>(_ type: R.Type) -> [String] {
-            [R.schema.name]
-                + R.schema.properties.filter(\.isList).map { Layout.listTable(R.schema.name, $0.name) }
+        // A record's own table, then those of its ordered links. Records may share both.
+        func tables<R: StoredRecord>(_ type: R.Type) -> [[String]] {
+            [[R.schema.name]]
+                + R.schema.properties.filter(\.isList).map {
+                    [Layout.listTable(R.schema.name, $0.name), R.schema.name, $0.name]
+                }
         }
         // The engine does not tell capitals from small letters in names.
         let names = Dictionary(
-            grouping: [FileHeader.table, ChangeLog.table] + records.flatMap { tables($0) }, by: { $0.lowercased() })
+            grouping: Set([[FileHeader.table, ""], [ChangeLog.table, ""]] + records.flatMap { tables($0) }),
+            by: { $0[0].lowercased() })
         let all =
             records.flatMap { mistakes($0) }
             + names.filter { $0.value.count > 1 }.keys.sorted().map {
@@ -116,6 +119,7 @@ public final class GraphStore: Sendable {
     }
 
     /// Runs `body` in one transaction: all of it is written, or, if it throws, nothing.
+    @discardableResult
     public func write<T>(_ body: (WriteTransaction) async throws -> T) async throws -> T {
         try await exclusively {
             try await transaction(Dialect.beginWriting, WriteTransaction(writer, lists: lists), body)

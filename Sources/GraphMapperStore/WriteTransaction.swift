@@ -23,7 +23,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     private var lastInsertion: (table: String, columns: [String], sql: String)?
     private var lastLink: (table: String, property: String, list: LinkTable)?
     private let lists: [String: ListOwner]
-    private var log = ChangeLog()
+    var log = ChangeLog()
 
     /// - Parameter lists: the tables of ordered links.
     init(_ connection: Connection, lists: [String: ListOwner]) {
@@ -62,7 +62,8 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         let change = R.schema.update(from: old, to: record, all: policy == .all)
         if let row = change.row { try await apply(row) }
         for link in change.links { try await apply(link) }
-        return change.properties.isEmpty ? .unchanged : .updated(change.properties)
+        let properties = change.properties + (try await writeLazyValues(of: record))
+        return properties.isEmpty ? .unchanged : .updated(properties)
     }
 
     /// Writes the properties that the patch sets, and reads nothing. False if there is no such row.

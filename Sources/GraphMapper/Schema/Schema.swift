@@ -25,6 +25,8 @@ public struct Property<D>: Sendable {
     /// Whether it is the DTO's `id`: the key of its table.
     public internal(set) var isKey = false
     let type: Any.Type
+    /// Whether it is a ``Lazy``, whose columns are not read with the row.
+    public let isLazy: Bool
 
     /// The names of its columns: the property's, with a suffix for each part of a value of several columns. A property
     /// whose name is empty leaves its parts their own names.
@@ -42,6 +44,7 @@ public struct Property<D>: Sendable {
         self.encode = encode
         self.isSame = isSame
         self.type = type
+        isLazy = type is any LazyValue.Type
         columnNames = columns.map { $0.suffix.isEmpty ? name : name.isEmpty ? $0.suffix : "\(name)_\($0.suffix)" }
     }
 
@@ -137,7 +140,7 @@ public struct Schema<D>: Sendable {
     private func locate(_ error: any Error, _ position: RowPosition) -> any Error {
         var column: Int32 = 0
         var place = ""
-        for property in properties {
+        for property in properties where !property.isLazy {
             column += Int32(property.columns.count)
             if column >= position.column, !property.columns.isEmpty {
                 let names = property.columnNames

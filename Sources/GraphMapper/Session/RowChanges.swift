@@ -10,9 +10,16 @@ extension Schema where D: Identifiable, D.ID: Storable {
                 if !targets.isEmpty { links.append(relink(property, row.key, [], targets)) }
             } else {
                 property.encode(dto, &row.values)
+                if property.isLazy, row.values.count < row.columns.count { leaveOut(property, &row) }
             }
         }
         return (.insert(row), links)
+    }
+
+    /// A lazy value that is not there encodes to nothing: its columns are left to the engine.
+    private func leaveOut(_ property: Property<D>, _ row: inout ChangeSet.Insertion) {
+        guard row.columns.dropFirst(row.values.count).starts(with: property.columnNames) else { return }
+        row.columns.removeSubrange(row.values.count..<row.values.count + property.columns.count)
     }
 
     /// What makes `old` into `new`, the names of the properties that are written among it.
@@ -26,7 +33,8 @@ extension Schema where D: Identifiable, D.ID: Storable {
         var links: [ChangeSet.Change] = []
         var names: [String] = []
         for property in properties where !property.isNested && (all || !property.isSame(old, new)) {
-            if property.isKey && all { continue }
+            // What was not read cannot be compared with what is stored: it is set by a patch.
+            if property.isKey && all || property.isLazy { continue }
             names.append(property.name)
             let before = property.stored(old)
             let after = property.stored(new)
@@ -82,7 +90,8 @@ extension Schema {
             return rows
         }
         let lists = properties.filter(\.isList).map { rows(links[$0.name] ?? []) }
-        return try rows(columnNames.map { columns[$0] ?? .null }).withCursor(lists: LinkLists(lists)) { cursor in
+        let names = properties.flatMap { $0.isLazy ? [] : $0.columnNames }
+        return try rows(names.map { columns[$0] ?? .null }).withCursor(lists: LinkLists(lists)) { cursor in
             var isFirst = true
             let dtos = try decode(cursor) {
                 defer { isFirst = false }

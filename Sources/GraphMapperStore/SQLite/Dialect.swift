@@ -41,31 +41,73 @@ enum Dialect {
     static func assignments(_ columns: [String]) -> String {
         columns.map { "\(quoted($0)) = ?" }.joined(separator: ", ")
     }
-    /// What to order by for types whose text does not sort as they do; nil for others.
-    static func number(_ sql: String, of type: Any.Type) -> String? {
-        type == Decimal.self || type == Decimal?.self ? "CAST(nullif(\(sql), 'NaN') AS REAL)" : nil
-    }
     /// Says about how many rows a table has, at the cost of a look-up.
     static func roughCount(_ table: String) -> String { "SELECT max(rowid) FROM \(quoted(table))" }
 
     // MARK: Conditions
 
-    /// Compares values, NULL among them.
-    static let isSame = "IS"
-    static let isOther = "IS NOT"
-    /// What holds for every row.
-    static let always = "1"
-    /// What holds where the condition does not, or is unknown.
-    static func not(_ condition: String) -> String { "NOT coalesce(\(condition), 0)" }
-    /// Whether a text occurs in the column, by its bytes.
-    static func contains(_ column: String) -> String { "instr(\(column), ?) > 0" }
-    /// Whether so many bytes of the column, from a place on that counts from 1 or backwards from -1, are those of a text.
-    ///
-    /// By bytes, since `length` of a text stops at its first NUL.
-    static func bytes(_ column: String, from start: Int, count: Int) -> String {
-        "substr(CAST(\(column) AS BLOB), \(start), \(count)) = CAST(? AS BLOB)"
+    static func sign(_ sign: Formula.Operator) -> String {
+        switch sign {
+        case .isSame: "IS"
+        case .isOther: "IS NOT"
+        case .equal: "="
+        case .less: "<"
+        case .lessOrEqual: "<="
+        case .greater: ">"
+        case .greaterOrEqual: ">="
+        case .and: "AND"
+        case .or: "OR"
+        case .plus: "+"
+        case .minus: "-"
+        case .times: "*"
+        case .over: "/"
+        case .modulo: "%"
+        }
     }
-    static func like(_ column: String) -> String { "\(column) LIKE ?" }
+
+    /// A function's text around its arguments: before the first, between two, after the last.
+    static func spelling(_ function: Formula.Function, _ count: Int) -> [String] {
+        switch function {
+        case .contains: return ["(instr(", ", ", ") > 0)"]
+        // By bytes, since `length` of a text stops at its first NUL.
+        case .endsWith: return ["(substr(CAST(", " AS BLOB), ", ") = CAST(", " AS BLOB))"]
+        case .whereTrue: return ["CASE WHEN ", " THEN ", " END"]
+        case .start: return ["substr(", ", 1, ", ")"]
+        case .count where count == 0: return ["count(*)"]
+        default:
+            return ["\(name(function))("] + Array(repeating: ", ", count: max(0, count - 1)) + [")"]
+        }
+    }
+
+    private static func name(_ function: Formula.Function) -> String {
+        switch function {
+        case .fold: EngineFunctions.fold
+        case .like: EngineFunctions.like
+        case .decimalOrder: EngineFunctions.decimalOrder
+        case .decimalText: EngineFunctions.decimalText
+        case .decimalSum: EngineFunctions.decimalSum
+        case .coalesce: "coalesce"
+        case .nullIfSame: "nullif"
+        case .characterCount: "length"
+        case .elementCount: "json_array_length"
+        case .absolute: "abs"
+        case .count: "count"
+        case .sum: "sum"
+        case .average: "avg"
+        case .minimum: "min"
+        case .maximum: "max"
+        case .contains, .endsWith, .whereTrue, .start: ""
+        }
+    }
+
+    static func collate(_ locale: String) -> String { "COLLATE \(quoted(EngineFunctions.collation(locale)))" }
+    static func nulls(_ placement: NullPlacement) -> String { placement == .first ? " NULLS FIRST" : " NULLS LAST" }
+
+    /// What makes rows of an array's elements, and an object's, around it.
+    static let elements = ("json_each(", ")")
+    static let elementValue = "value"
+    static let elementKey = "key"
+
     /// So many rows, after so many.
     static let page = "LIMIT ? OFFSET ?"
     /// The parameters of a page.

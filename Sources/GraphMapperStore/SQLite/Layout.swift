@@ -92,8 +92,8 @@ struct TableLayout {
     }
 
     let name: String
-    /// What declares it, for messages: a record type, or a property of one.
-    let record: String
+    /// What declares it, for messages: record types, or properties of such.
+    private(set) var record: String
     /// For the table of an ordered link: whose it is.
     var owner: ListOwner?
     var columns: [Column] = []
@@ -127,6 +127,55 @@ struct TableLayout {
             guard let name = link.indexName, !indexes.contains(where: { $0.columns == link.columns }) else { continue }
             indexes.append(Index(name: name, columns: link.columns, isUnique: false))
         }
+    }
+
+    /// The tables, those of one name as one: records that share a table have their columns side by side in it.
+    ///
+    /// - Throws: ``GraphError`` that lists what two records say differently of one table.
+    static func merged(_ tables: [TableLayout]) throws -> [TableLayout] {
+        var merged: [TableLayout] = []
+        var mistakes: [String] = []
+        for table in tables {
+            if let place = merged.firstIndex(where: { $0.name == table.name }) {
+                merged[place].take(table, &mistakes)
+            } else {
+                merged.append(table)
+            }
+        }
+        guard mistakes.isEmpty else { throw GraphError(.invalidSchema, mistakes.joined(separator: "\n")) }
+        return merged
+    }
+
+    private mutating func take(_ other: TableLayout, _ mistakes: inout [String]) {
+        func differ(_ what: String) {
+            mistakes.append(
+                "\(name): \(record) and \(other.record) have another \(what); give it the same type in both")
+        }
+        if key != other.key { differ("key") }
+        for column in other.columns {
+            if let own = columns.first(where: { $0.name == column.name }) {
+                if Dialect.type(own) != Dialect.type(column) { differ(column.name) }
+            } else {
+                columns.append(column)
+            }
+        }
+        for link in other.links {
+            if let own = links.first(where: { $0.columns == link.columns }) {
+                if own.target != link.target { differ(link.columns.joined(separator: ", ")) }
+            } else if links.contains(where: { !Set($0.columns).isDisjoint(with: link.columns) }) {
+                differ(link.columns.joined(separator: ", "))
+            } else {
+                links.append(link)
+            }
+        }
+        for index in other.indexes {
+            if let place = indexes.firstIndex(where: { $0.columns == index.columns }) {
+                indexes[place].isUnique = indexes[place].isUnique || index.isUnique
+            } else {
+                indexes.append(index)
+            }
+        }
+        record += " and \(other.record)"
     }
 
     /// FNV-1a of the definitions: changes when the layout does.

@@ -147,7 +147,7 @@ import Testing
     @Test(arguments: ["; ", "\n&& "])
     func `ten terms compile quickly, right or with a mistake`(separator: String) throws {
         let how = separator == "; " ? "by line" : "by &&"
-        let dear = separator == "; " ? 2_000 : 20_000
+        let dear = separator == "; " ? 2_000 : 50_000
         #expect(try compile("ten terms \(how)", Self.filter(Self.terms, separator)) == [])
 
         var wrong = Self.terms
@@ -161,13 +161,13 @@ import Testing
         #expect(mistyped.contains { $0.contains("the column's own type") && $0.contains("p6") }, "\(mistyped)")
     }
 
-    /// The standard library's many `+` make this the dearest mistake: 0.8 s where a chain without it takes 0.3 s.
+    /// The many `+` make this the dearest mistake: 1.3 s where a chain without it takes 0.5 s. By line it costs nothing.
     @Test func `arithmetic of literals in a chain with a mistake is dear, but the mistake is named`() throws {
         var terms = Self.terms
         terms[2] = "$0.p6 < 99 + 1"
         #expect(try compile("ten terms, arithmetic", Self.filter(terms, "\n&& ")) == [])
         terms[6] = "$0.p7x.hasPrefix(\"a\")"
-        let errors = try compile("ten terms, arithmetic, misspelt", Self.filter(terms, "\n&& "), limit: 50_000)
+        let errors = try compile("ten terms, arithmetic, misspelt", Self.filter(terms, "\n&& "), limit: 300_000)
         #expect(errors.count == 1 && errors[0].contains("p7x"), "\(errors)")
         let lines = try compile("ten lines, arithmetic, misspelt", Self.filter(terms, "; "))
         #expect(lines.count == 1 && lines[0].contains("p7x"), "\(lines)")
