@@ -19,6 +19,22 @@ enum ColumnOrder {
         case .unsigned: parts.flatMap { [.binary($0, .less, .value(.integer(0))), $0] }
         }
     }
+
+    /// Whether one value is less or greater than another; NULL and NaN never are.
+    func compare(_ left: [Formula], _ sign: Formula.Operator, _ right: [Formula]) -> Formula {
+        let test = Formula.binary(.together(keys(left)), sign, .together(keys(right)))
+        guard self == .number else { return test }
+        // NaN is a text, which is more than any number: the greater one must be a number.
+        let isLess = sign == .less || sign == .lessOrEqual
+        let greater = Formula.together(isLess ? right : left)
+        switch greater {
+        case .value(.text): return .value(.integer(0))
+        case .value: return test
+        default: break
+        }
+        if case .value(.text) = Formula.together(isLess ? left : right) { return .value(.integer(0)) }
+        return .binary(test, .and, .binary(greater, .lessOrEqual, .value(.real(.infinity))))
+    }
 }
 
 extension Storable {

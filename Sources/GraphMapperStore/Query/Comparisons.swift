@@ -4,23 +4,11 @@ extension ColumnExpression where V: Storable {
     }
 
     fileprivate static func order(_ left: Self, _ sign: Formula.Operator, _ right: V) -> Condition {
-        let values = right.storedValues
-        if case .text? = values.first, V.ordering == .number { return Condition(.value(.integer(0)), left.mistake) }
-        return order(left, sign, Self(values.map { .value($0) }))
+        order(left, sign, Self(right.storedValues.map { .value($0) }))
     }
 
     fileprivate static func order(_ left: Self, _ sign: Formula.Operator, _ right: Self) -> Condition {
-        let ordering = V.ordering
-        let test = Formula.binary(
-            .together(ordering.keys(left.parts)), sign, .together(ordering.keys(right.parts)))
-        let mistake = left.mistake ?? right.mistake
-        guard ordering == .number else { return Condition(test, mistake) }
-        // NaN is a text, which is more than any number: what is the greater one must be a number.
-        let isLess = sign == .less || sign == .lessOrEqual
-        let greater = isLess ? right.formula : left.formula
-        if case .value = greater { return Condition(test, mistake) }
-        return Condition(
-            .binary(test, .and, .binary(greater, .lessOrEqual, .value(.real(.infinity)))), mistake)
+        Condition(V.ordering.compare(left.parts, sign, right.parts), left.mistake ?? right.mistake)
     }
 
     /// Whether the column has that value; nil is compared like any other.

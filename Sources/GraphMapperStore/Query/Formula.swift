@@ -42,6 +42,8 @@ indirect enum Formula: Sendable {
         case nullIfSame
         /// A value where a condition holds, else NULL.
         case whereTrue
+        /// One of two values, by a condition.
+        case choose
         /// What a decimal's text is ordered by, and its way back.
         case decimalOrder, decimalText
         /// Of one text; of an array of scalars.

@@ -72,6 +72,7 @@ enum Dialect {
         // By bytes, since `length` of a text stops at its first NUL.
         case .endsWith: return ["(substr(CAST(", " AS BLOB), ", ") = CAST(", " AS BLOB))"]
         case .whereTrue: return ["CASE WHEN ", " THEN ", " END"]
+        case .choose: return ["CASE WHEN ", " THEN ", " ELSE ", " END"]
         case .start: return ["substr(", ", 1, ", ")"]
         case .count where count == 0: return ["count(*)"]
         default:
@@ -96,7 +97,7 @@ enum Dialect {
         case .average: "avg"
         case .minimum: "min"
         case .maximum: "max"
-        case .contains, .endsWith, .whereTrue, .start: ""
+        case .contains, .endsWith, .whereTrue, .choose, .start: ""
         }
     }
 
