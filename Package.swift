@@ -23,7 +23,7 @@ let package = Package(
         .target(name: "ShopModels", path: "Examples/ShopModels", swiftSettings: settings),
         .executableTarget(
             name: "ShoppingCart", dependencies: ["GraphMapperStore", "ShopModels"], path: "Examples/ShoppingCart",
-            swiftSettings: settings),
+            exclude: ["orders.json"], swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks", dependencies: ["GraphMapperStore", "CSQLite"], path: "Benchmarks",
             swiftSettings: settings),

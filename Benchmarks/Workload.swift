@@ -28,7 +28,7 @@ final class BItem {
 }
 
 /// Nested DTOs.
-struct UserDTO: DTO, Identifiable {
+struct UserDTO: DTO, Identifiable, Codable {
     typealias Model = BUser
     let id: UUID
     let name: String
@@ -46,7 +46,7 @@ struct UserDTO: DTO, Identifiable {
         }
     }
 }
-struct CartDTO: DTO, Identifiable {
+struct CartDTO: DTO, Identifiable, Codable {
     typealias Model = BCart
     let id: UUID
     let items: [ItemRecord]
@@ -98,7 +98,7 @@ struct CartRecord: StoredRecord {
     }
     static let indexes: [Index<Self>] = [.unique(\.user)]
 }
-struct ItemRecord: StoredRecord {
+struct ItemRecord: StoredRecord, Codable {
     typealias Model = BItem
     let id: UUID
     let name: String

@@ -19,6 +19,9 @@ let workload = Workload()
 print("name                           ours   baseline   ratio  (spread)")
 
 try await benchmarkMapping(harness, workload)
+try await benchmarkObjects(harness, workload)
+try await benchmarkObjectDepth(harness)
+try await benchmarkJSON(harness)
 try await benchmarkDepth(harness)
 try await benchmarkStore(harness, workload)
 

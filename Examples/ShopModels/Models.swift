@@ -22,6 +22,28 @@ public final class ShoppingCart {
     public init(id: UUID = UUID()) { self.id = id }
 }
 
+/// What a user has bought. Nothing but the order knows its lines.
+public final class Order {
+    public let id: UUID
+    public var placed = Date(timeIntervalSince1970: 0)
+    public var note: String?
+    public var customer: User?
+    public var lines: [OrderLine] = []
+
+    public init(id: UUID = UUID()) { self.id = id }
+}
+
+public final class OrderLine {
+    public let id: UUID
+    public var quantity: Int
+    public var item: ShopItem?
+
+    public init(id: UUID = UUID(), quantity: Int) {
+        self.id = id
+        self.quantity = quantity
+    }
+}
+
 public final class ShopItem {
     public let id: UUID
     public var name: String

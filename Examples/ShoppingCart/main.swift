@@ -2,7 +2,9 @@ import Foundation
 import GraphMapperStore
 
 /// `ShoppingCart [--users N] [--file PATH]`: the shop's graph from a file into models and back, scene by scene.
+/// `ShoppingCart --json FILE [--file PATH]`: orders from JSON into the same models, stored, and out again.
 func run(_ options: Options) async throws {
+    if let json = options.json { return try await importOrders(json, options) }
     let note = options.isDefaultPath ? " (--file PATH names another)" : ""
     show("The shop's file: \(options.path)\(note)", indent: "")
     let shop = try await Shop(options.path)

@@ -2,7 +2,7 @@ import GraphMapper
 
 /// What can be expected of every good mapping.
 public enum Law: Sendable, Hashable, CaseIterable {
-    /// DTO → model → DTO gives an equal DTO: property by property, nested ones too. Over a backing also: what was
+    /// DTO → model → DTO gives an equal DTO: property by property, nested ones too; what it leaves unset, a copy may say. Over a backing also: what was
     /// stored is what the session makes of its models.
     case roundTrip
     /// Model → DTO → model gives the same objects with the same links; over a backing: models that are saved into
@@ -81,6 +81,7 @@ extension Set<Law> {
 /// - Parameters:
 ///   - mappings: what to make sessions of.
 ///   - roots: DTOs as a session's `map` takes them. Draw ids from a small range, so that objects are shared.
+///     They have ids; DTOs without one are checked where they are nested.
 ///   - laws: which laws to check.
 ///   - count: how many values to try.
 /// - Throws: ``PropertyFailure`` with the smallest counterexample found and a line to replay it.

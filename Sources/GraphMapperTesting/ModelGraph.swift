@@ -92,8 +92,17 @@ struct ModelGraph {
     }
 }
 
-/// Throws ``Violation`` unless two DTOs are the same, property by property, nested ones included.
-func ensureSame(_ left: Any, _ right: Any, _ law: String, at path: String? = nil) throws {
+/// Throws ``Violation`` unless two DTOs are the same, property by property, nested ones and linked objects included;
+/// what the first one leaves unset, the other may say.
+func ensureSame(_ left: Any, _ right: Any, _ law: String) throws {
+    var seen: Set<ObjectIdentifier> = []
+    try ensureSame(left, right, law, at: nil, &seen)
+}
+
+/// - Parameter seen: the objects that were compared, as they may link to each other in cycles.
+private func ensureSame(
+    _ left: Any, _ right: Any, _ law: String, at path: String?, _ seen: inout Set<ObjectIdentifier>
+) throws {
     func compare<T: DTO>(_ dto: T) throws {
         guard let schema = T.schema as? Schema<T>, let other = right as? T else {
             throw Violation(description: "\(law): \(path ?? "\(dto)") came back as \(right)")
@@ -101,16 +110,23 @@ func ensureSame(_ left: Any, _ right: Any, _ law: String, at path: String? = nil
         let place = path ?? "\(schema.name)(\(schema.key.map { text(dto, $0) } ?? "?"))"
         for property in schema.properties {
             let place = "\(place).\(property.name)"
+            // What the DTO says nothing of, a copy may have said.
+            if property.isUnset(dto) { continue }
             if property.isNested {
-                let before = nested(dto[keyPath: property.path])
-                let after = nested(other[keyPath: property.path])
+                let before = property.nested(dto)
+                let after = property.nested(other)
                 try ensure(before.count == after.count, "\(law): \(place): \(before.count) DTOs became \(after.count)")
                 for index in before.indices {
-                    try ensureSame(before[index], after[index], law, at: "\(place)[\(index)]")
+                    try ensureSame(before[index], after[index], law, at: "\(place)[\(index)]", &seen)
                 }
             } else if !property.isSame(dto, other) {
                 throw Violation(
                     description: "\(law): \(place): \(text(dto, property)) became \(text(other, property))")
+            } else if property.link != nil {
+                for (object, copy) in zip(property.nested(dto), property.nested(other))
+                where seen.insert(ObjectIdentifier(object as AnyObject)).inserted {
+                    try ensureSame(object, copy, law, at: place, &seen)
+                }
             }
         }
     }
@@ -122,11 +138,6 @@ func ensureSame(_ left: Any, _ right: Any, _ law: String, at path: String? = nil
     }
     guard let left = left as? any DTO else { throw Violation(description: "\(law): \(left) is not a DTO") }
     try compare(left)
-}
-
-private func nested(_ value: Any) -> [Any] {
-    if let list = value as? [Any] { return list }
-    return (value as? any DTO).map { [$0] } ?? []
 }
 
 /// Throws ``Violation`` unless both have the same records.

@@ -75,6 +75,26 @@ import Testing
         }
     }
 
+    @Test func `orders go from JSON into models, into the file, and out as they came`() throws {
+        let sample = Compiler.root.appendingPathComponent("Examples/ShoppingCart/orders.json")
+        func object(_ file: URL) throws -> NSArray {
+            try #require(try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? NSArray)
+        }
+        let orders = try object(sample)
+        try withFile { path in
+            for changes in [599, 0] {
+                let run = try run("--json", sample.path, "--file", path)
+                #expect(run.status == 0, "\(run.output)")
+                #expect(run.output.contains("120 orders of 30 customers; the JSON nests 120 of them"), "\(run.output)")
+                #expect(run.value("saved: ") == "\(changes) changes")
+                #expect(run.value("saved again: ") == "0 changes")
+                #expect(run.output.contains("but for the order of keys: true"))
+                #expect(run.output.contains("a session that has not seen the JSON: true"))
+                #expect(try object(URL(fileURLWithPath: path + ".json")) == orders)
+            }
+        }
+    }
+
     @Test func `more users are more references to one item`() throws {
         try withFile { path in
             let run = try run("--users", "20", "--file", path)
@@ -84,7 +104,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [["--bogus"], ["--users"], ["--users", "many"], ["--users", "1"], ["--file"]])
+    @Test(arguments: [["--bogus"], ["--users"], ["--users", "many"], ["--users", "1"], ["--file"], ["--json"]])
     func `what it does not understand is an error`(arguments: [String]) throws {
         let run = try arguments.count == 1 ? run(arguments[0]) : run(arguments[0], arguments[1])
         #expect(run.status == 2)

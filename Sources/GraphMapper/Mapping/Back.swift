@@ -89,6 +89,7 @@ extension Step {
             return try stored?.id == owner(object, stored, core)?.id
         }
         step.isEmpty = { model($0) == nil }
+        step.freeze = { freeze($0, model, set) }
         step.forEachEdge = { table, core, body in
             forEachEdge(to: C.self, table, core, { get($0).map { [(nil, $0.id)] } ?? [] }, body)
         }

@@ -79,6 +79,10 @@ extension Step {
             guard let target = model(object), !targets.isDeleted(target) else { return C?.none as Any }
             return try C?.some(targets.record(of: target)) as Any
         }
+        step.nestedModels = { object, core, visit in
+            let targets = try core.table(C.self)
+            if let target = model(object), !targets.isDeleted(target) { visit(targets, target) }
+        }
         step.offerNested = { copies, core in
             let targets = try core.table(C.self)
             for copy in copies { if let child = value(of: copy, get) { targets.offer(child) } }
@@ -123,6 +127,10 @@ extension Step {
             let targets = try core.table(C.self)
             return try models(object).filter { !targets.isDeleted($0) }.map { try targets.record(of: $0) }
         }
+        step.nestedModels = { object, core, visit in
+            let targets = try core.table(C.self)
+            for target in models(object) where !targets.isDeleted(target) { visit(targets, target) }
+        }
         step.offerNested = { copies, core in
             let targets = try core.table(C.self)
             for copy in copies { for child in value(of: copy, get) { targets.offer(child) } }
@@ -151,6 +159,7 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { model($0) == nil }
+        step.freeze = { freeze($0, model, set) }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
             if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
@@ -220,6 +229,7 @@ extension Step {
             return restore(ids, C.self, core) { set(object, $0) }
         }
         step.setAside = { object, _, _ in setAside(object, models, set) }
+        step.freeze = { freeze($0, models, set) }
         step.visit = { object, _, core in
             let targets = try core.table(C.self)
             for target in models(object) { try targets.slot(of: target) }
@@ -328,6 +338,7 @@ extension Step {
         step.attach = { core in attach(C.self, foreignKey, get, set, core) }
         step.restoreHeld = { table, slots, core in restoreHeld(table, slots, foreignKey, key, get, set, core) }
         step.setAside = { object, _, _ in setAside(object, get, set) }
+        step.freeze = { freeze($0, get, set) }
         return step
     }
 }

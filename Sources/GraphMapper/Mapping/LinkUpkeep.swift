@@ -28,6 +28,14 @@ extension Step {
         }
     }
 
+    /// What makes a link again what it is now.
+    @usableFromInline static func freeze<Link>(
+        _ object: D.Model, _ get: (D.Model) -> Link, _ set: @escaping (D.Model, Link) -> Void
+    ) -> () -> Void {
+        let old = get(object)
+        return { set(object, old) }
+    }
+
     /// Lets the holding of a foreign key change the link from its other side.
     @usableFromInline static func attach<C: Mappable>(
         _: C.Type, _ foreignKey: AnyKeyPath, _ get: @escaping (D.Model) -> [C.Model],

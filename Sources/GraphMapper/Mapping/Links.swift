@@ -74,10 +74,18 @@ where
         _ from: @autoclosure @escaping () -> KeyPath<D, C?>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, C.Model?>
     ) {
-        self.init(
-            .nestedOne(
-                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }))
+        if C.ID.self == Occurrence.self {
+            self.init(
+                .open(
+                    from(), to(), get: { .value($0.value(at: from()).map { [$0] } ?? []) },
+                    models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
+                    answer: { $0.value?.first as Any }, isList: false))
+        } else {
+            self.init(
+                .nestedOne(
+                    from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
+                    set: { $0[keyPath: to()] = $1 }))
+        }
     }
 
     /// Not followed by a load unless asked for.
@@ -156,10 +164,14 @@ where
         _ from: @autoclosure @escaping () -> KeyPath<D, [C]>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, [C.Model]>
     ) {
-        self.init(
-            .nestedMany(
-                from(), to(), get: { $0.value(at: from()) }, models: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }))
+        if C.ID.self == Occurrence.self {
+            self.init(from(), to(), .whole)
+        } else {
+            self.init(
+                .nestedMany(
+                    from(), to(), get: { $0.value(at: from()) }, models: { $0[keyPath: to()] },
+                    set: { $0[keyPath: to()] = $1 }))
+        }
     }
 
     /// Not followed by a load unless asked for.

@@ -11,7 +11,13 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     @usableFromInline let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
     @usableFromInline let readAll: (UnsafePointer<D>, D.Model) throws -> Void
     @usableFromInline let visits: [(D.Model, Int, SessionCore) throws -> Void]
+    /// The links, with what a load asks of them at each level.
+    let followed: [Followed]
     @usableFromInline let hasNested: Bool
+    /// How objects are copied, if the DTO is a class.
+    @usableFromInline let objects: ObjectAccess<D>?
+    /// Whether a DTO may leave a property open.
+    @usableFromInline let hasGaps: Bool
     /// For each property of the schema, the step that covers it.
     let entries: [Int?]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
@@ -56,12 +62,15 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         let links = steps.indices.filter { steps[$0].link != nil }
         for (bit, index) in zip(0..<64, links) { steps[index].bit = 1 << UInt64(bit) }
         self.steps = steps
-        self.passes = passes
+        objects = D.schema.objects as? ObjectAccess<D>
+        self.passes = objects.map(passes.reading) ?? passes
         isSame = steps.compactMap(\.isSame).reduce(Self.alwaysSame, Self.both)
         isClean = steps.map(\.isClean).reduce(Self.alwaysClean, Self.both)
         readAll = steps.compactMap(\.read).reduce(Self.readNothing, Self.both)
         visits = steps.compactMap(\.visit)
+        followed = steps.enumerated().compactMap { Followed($0.offset, $0.element) }
         hasNested = steps.contains { $0.offerNested != nil }
+        hasGaps = steps.contains { $0.gap != nil }
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         self.make = make
         var mistakes: [String] = []
@@ -90,6 +99,15 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
             guard let property = step.property, D.schema.property(at: property) == nil else { continue }
             mistakes.append("\(name): the mapping has an entry for \(property), which the schema does not read")
         }
+        if D.self is AnyObject.Type, objects == nil {
+            mistakes.append("\(name): it is a class, so its schema must say how a blank object is made")
+        }
+        for step in steps where !(D.self is AnyObject.Type) && step.offerNested != nil {
+            for target in step.targets where target is AnyObject.Type {
+                mistakes.append("\(name): a struct cannot nest \(target), which is a class; use a Ref")
+            }
+        }
+        mistakes += steps.compactMap(\.mistake).map { "\(name): \($0)" }
         for (path, group) in Dictionary(grouping: steps.filter { $0.modelPath != nil }, by: \.modelPath)
         where group.count > 1 {
             mistakes.append("\(name): \(group.count) entries of the mapping set \(path.map { "\($0)" } ?? "?")")
@@ -116,6 +134,27 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
 }
 
 extension Mapping {
+    /// A link, as a load follows it.
+    struct Followed {
+        /// The index of its step.
+        let index: Int
+        let gather: (Table<D>, Range<Int>, Int, SessionCore) throws -> Void
+        let offerNested: (([D], SessionCore) throws -> Void)?
+        let modelPath: AnyKeyPath?
+        let isNeeded: Bool
+        let isOnDemand: Bool
+
+        init?(_ index: Int, _ step: Step<D>) {
+            guard let gather = step.gather else { return nil }
+            self.index = index
+            self.gather = gather
+            offerNested = step.offerNested
+            modelPath = step.modelPath
+            isNeeded = step.isNeeded
+            isOnDemand = step.isOnDemand
+        }
+    }
+
     @usableFromInline typealias Comparison = (UnsafePointer<D>, UnsafePointer<D>) -> Bool
     @usableFromInline typealias Check = (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
     @usableFromInline typealias Read = (UnsafePointer<D>, D.Model) throws -> Void

@@ -39,7 +39,12 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var forEachEdge: ((Table<D>, SessionCore, (Int32, AnyTable, Int32, Int?) -> Void) -> Void)?
     /// The nested DTOs, each with its place: for the walk that a conflict costs.
     @usableFromInline var nested: ((D, (any DTO.Type, Any, String) -> Void) -> Void)?
-    /// The model's link property, by which a load is told to follow an on-demand link.
+    /// The models whose DTOs the model's DTO holds, each with its table.
+    @usableFromInline var nestedModels: ((D.Model, SessionCore, (AnyTable, AnyObject) -> Void) throws -> Void)?
+    /// The same for the objects of the load under way: the targets of the object with this token.
+    @usableFromInline var linked: ((Table<D>, Int32, SessionCore, (any DTO.Type, Any, String) -> Void) -> Void)?
+    /// The model's property: a load is told by it to follow an on-demand link, and the DTO types of one model know by it
+    /// that they speak of the same.
     @usableFromInline var modelPath: AnyKeyPath?
     @usableFromInline var isOnDemand = false
     /// The other side's foreign key, for links that it holds.
@@ -63,6 +68,12 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var setAside: ((D.Model, Int, SessionCore) -> () -> Void)?
     /// What makes a back-reference agree with the DTO that is about to be written, once it is.
     @usableFromInline var settle: ((D, D.Model, SessionCore) -> () -> Void)?
+    /// What keeps the link as it is now: what it answers puts that back.
+    @usableFromInline var freeze: ((D.Model) -> () -> Void)?
+    /// What is wrong with the entry, in a sentence.
+    @usableFromInline var mistake: String?
+    /// For properties of which a DTO may leave something open.
+    @usableFromInline var gap: Gap<D>?
     @usableFromInline init() {}
 }
 

@@ -23,6 +23,15 @@ extension Ref: Storable {
     }
 }
 
+/// In JSON, the id alone.
+extension Ref: Decodable where D.ID: Decodable {
+    public init(from decoder: any Decoder) throws { self.init(try D.ID(from: decoder)) }
+}
+
+extension Ref: Encodable where D.ID: Encodable {
+    public func encode(to encoder: any Encoder) throws { try id.encode(to: encoder) }
+}
+
 /// Lists and sets of links are rows of a table of their own, not a column.
 extension Ref: ListElement {
     public static var listLink: LinkTarget? { target(isList: true) }

@@ -18,6 +18,15 @@ public struct RowReader<D> {
         position = RowPosition()
     }
 
+    /// Stands on nothing.
+    @inlinable @inline(__always) init() {
+        cursor = nil
+        other = nil
+        position = RowPosition()
+    }
+
+    @usableFromInline init(answering answer: @escaping (Int) throws -> Any) { self.init(.answering(answer)) }
+
     /// The value of the property at `path`, kept under `name`.
     @inlinable @inline(__always)
     public mutating func callAsFunction<V: Storable>(
@@ -32,16 +41,25 @@ public struct RowReader<D> {
         switch other {
         case .recording(let recorder): return try recorder.record(name, path)
         case .probing(let n): return try V.probe(n)
-        case .answering(let answer):
-            let index = position.list
-            position.list += 1
-            let value = try answer(index)
-            guard let value = value as? V else {
-                throw GraphError(.invalidSchema, "\(name) needs \(V.self), not \(Swift.type(of: value))")
-            }
-            return value
+        case .answering: return try answered(name)
         case nil: throw GraphError(.misuse, "a row reader was used outside its schema")
         }
+    }
+}
+
+extension RowReader {
+    /// The next property's answer.
+    private mutating func answered<V>(_ name: StaticString) throws -> V {
+        guard case .answering(let answer) = other else {
+            throw GraphError(.misuse, "a row reader was used outside its schema")
+        }
+        let index = position.list
+        position.list += 1
+        let value = try answer(index)
+        guard let value = value as? V else {
+            throw GraphError(.invalidSchema, "\(name) needs \(V.self), not \(Swift.type(of: value))")
+        }
+        return value
     }
 }
 
@@ -59,6 +77,8 @@ public struct RowReader<D> {
     private var names: [String] = []
     /// Those of embedded values' own schemas.
     private var mistakes: [String] = []
+    /// What sets each property of an object from stored values; none for structs.
+    private var assignments: [Any] = []
     /// Whether the value that a property was given is the DTO's id.
     private var isKey: [(any Hashable) -> Bool] = []
     private var pass = 0
@@ -79,23 +99,58 @@ public struct RowReader<D> {
             Property<D>(
                 name: name, path: path, columns: V.columns, link: V.link,
                 encode: { dto, values in get(dto).encode(into: &values) },
-                isSame: { V.isSame(get($0), get($1)) }, type: V.self))
+                isSame: { V.isSame(get($0), get($1)) }, isUnset: isUnset(get), type: V.self))
         isKey.append { id in (value as? any Hashable).map { AnyHashable($0) == AnyHashable(id) } ?? false }
         checks.append { dto in (dto as? D).map { V.isSame($0[keyPath: path], value) } ?? false }
         return value
     }
 
-    func recordNested<D, V: NestedDTOs>(_ name: StaticString, _ path: any KeyPath<D, V> & Sendable) -> V {
+    private func isUnset<D, V>(_ get: @escaping @Sendable (D) -> V) -> @Sendable (D) -> Bool {
+        guard V.self is any Unsettable.Type else { return { _ in false } }
+        return { (get($0) as? any Unsettable)?.isUnset ?? false }
+    }
+
+    func recordNested<D, V>(_ name: StaticString, _ path: any KeyPath<D, V> & Sendable, _ value: V) -> V {
         names.append("\(name)")
         // Nested objects are compared by their own table, where they are offered too.
         found.append(
             Property<D>(
                 name: "\(name)", path: path, columns: [], link: nil, encode: { _, _ in }, isSame: { _, _ in true },
-                type: V.self))
+                isUnset: isUnset { $0[keyPath: path] },
+                nested: { nestedDTOs($0[keyPath: path]) }, type: V.self))
         isKey.append { _ in false }
         checks.append { _ in true }
-        return V.empty
+        return value
     }
+
+    /// A link of a class to another.
+    func recordLink<D, C: ObjectDTO>(
+        _ name: StaticString, _ path: any PartialKeyPath<D> & Sendable, _: C.Type, isList: Bool,
+        targets: @escaping @Sendable (D) -> [C]
+    ) where C.ID: Storable & Hashable {
+        names.append("\(name)")
+        found.append(
+            Property<D>(
+                name: "\(name)", path: path, columns: isList ? [] : C.ID?.columns, link: Ref<C>.target(isList: isList),
+                encode: { object, values in
+                    let targets = targets(object)
+                    if !isList, targets.isEmpty { C.ID?.none.encode(into: &values) }
+                    for target in targets { target.id.encode(into: &values) }
+                },
+                isSame: { left, right in
+                    targets(left).elementsEqual(targets(right)) { C.ID.isSame($0.id, $1.id) }
+                },
+                isUnset: { _ in false }, nested: targets, type: C.self))
+        isKey.append { _ in false }
+        checks.append { _ in true }
+    }
+
+    /// Notes what sets the property that was recorded last.
+    func note<D>(_ assign: @escaping @Sendable (D, [StoredValue], any ObjectDatabase) throws -> Void) {
+        assignments.append(assign)
+    }
+
+    func note(mistake: String) { mistakes.append(mistake) }
 
     static func study<D>(
         _ schema: String, _ make: (inout RowReader<D>) throws -> D
@@ -116,6 +171,9 @@ public struct RowReader<D> {
                     mistakes += recorder.mistakes.filter { !mistakes.contains($0) }
                     mistakes += unread(schema, dto, recorder.found.count)
                     properties = recorder.found.compactMap { $0 as? Property<D> }
+                    for (index, assign) in zip(properties.indices, recorder.assignments) {
+                        properties[index].assign = assign as? Property<D>.Assignment
+                    }
                     if let id = identity(of: dto), let key = recorder.isKey.firstIndex(where: { $0(id) }) {
                         properties[key].isKey = true
                     }
@@ -145,6 +203,12 @@ public struct RowReader<D> {
     }
 }
 
+private func nestedDTOs(_ value: Any) -> [any DTO] {
+    if let list = value as? [any DTO] { return list }
+    if let value = value as? any Unsettable { return value.anyValue.map(nestedDTOs) ?? [] }
+    return (value as? any DTO).map { [$0] } ?? []
+}
+
 /// What a property of nested DTOs can be: an optional DTO or an array of them.
 public protocol NestedDTOs {
     /// What the property is while only the schema is learned.
@@ -164,16 +228,39 @@ extension RowReader {
     public mutating func nested<V: NestedDTOs>(
         _ name: StaticString, _ path: @autoclosure () -> any KeyPath<D, V> & Sendable
     ) throws -> V {
+        try nested(name, path(), V.empty)
+    }
+
+    /// A nested DTO that a payload may leave out.
+    public mutating func nested<V: DTO>(
+        _ name: StaticString, _ path: @autoclosure () -> any KeyPath<D, Tristate<V>> & Sendable
+    ) throws -> Tristate<V> {
+        try nested(name, path(), .unset)
+    }
+
+    /// Nested DTOs that a payload may leave out.
+    public mutating func nested<V: DTO>(
+        _ name: StaticString, _ path: @autoclosure () -> any KeyPath<D, Tristate<[V]>> & Sendable
+    ) throws -> Tristate<[V]> {
+        try nested(name, path(), .unset)
+    }
+
+    /// A nested DTO that is always there.
+    public mutating func nested<V: DTO>(
+        _ name: StaticString, _ path: @autoclosure () -> any KeyPath<D, V> & Sendable
+    ) throws -> V where V.Row == V {
+        if case .answering = other { return try answered(name) }
+        var probe = RowReader<V>(.probing(1))
+        return try nested(name, path(), V.schema.make(&probe))
+    }
+
+    private mutating func nested<V>(
+        _ name: StaticString, _ path: any KeyPath<D, V> & Sendable, _ probe: V
+    ) throws -> V {
         switch other {
-        case .recording(let recorder): return recorder.recordNested(name, path())
-        case .answering(let answer):
-            let index = position.list
-            position.list += 1
-            guard let value = try answer(index) as? V else {
-                throw GraphError(.invalidSchema, "\(name) needs \(V.self)")
-            }
-            return value
-        case .probing, nil: return V.empty
+        case .recording(let recorder): return recorder.recordNested(name, path, probe)
+        case .answering: return try answered(name)
+        case .probing, nil: return probe
         }
     }
 }

@@ -2,7 +2,7 @@
 public protocol DTO: SendableMetatype {
     /// The app's class that this DTO becomes; `Never` for one without.
     associatedtype Model = Never
-    /// What the schema makes: `Self`, except for non-final classes.
+    /// What the schema makes: `Self`. A class has to say so: `typealias Row = LiveUser`.
     associatedtype Row = Self
     /// The DTO's properties, and how it is made from them.
     static var schema: Schema<Row> { get }
@@ -22,8 +22,15 @@ public struct Property<D>: Sendable {
     public let encode: @Sendable (D, inout [StoredValue]) -> Void
     /// Whether two DTOs store the same here.
     public let isSame: @Sendable (D, D) -> Bool
+    /// Whether the DTO says nothing here: see ``Tristate``.
+    public let isUnset: @Sendable (D) -> Bool
+    /// The DTOs that are nested here; none in other properties.
+    public let nested: @Sendable (D) -> [any DTO]
     /// Whether it is the DTO's `id`: the key of its table.
     public internal(set) var isKey = false
+    typealias Assignment = @Sendable (D, [StoredValue], any ObjectDatabase) throws -> Void
+    /// Sets the property of an object from its stored values; links lead to the objects of a database. Nil for structs.
+    var assign: Assignment?
     let type: Any.Type
     /// Whether it is a ``Lazy``, whose columns are not read with the row.
     public let isLazy: Bool
@@ -35,6 +42,7 @@ public struct Property<D>: Sendable {
     init(
         name: String, path: any PartialKeyPath<D> & Sendable, columns: [Column], link: LinkTarget?,
         encode: @escaping @Sendable (D, inout [StoredValue]) -> Void, isSame: @escaping @Sendable (D, D) -> Bool,
+        isUnset: @escaping @Sendable (D) -> Bool, nested: @escaping @Sendable (D) -> [any DTO] = { _ in [] },
         type: Any.Type
     ) {
         self.name = name
@@ -43,6 +51,8 @@ public struct Property<D>: Sendable {
         self.link = link
         self.encode = encode
         self.isSame = isSame
+        self.isUnset = isUnset
+        self.nested = nested
         self.type = type
         isLazy = type is any LazyValue.Type
         columnNames = columns.map { $0.suffix.isEmpty ? name : name.isEmpty ? $0.suffix : "\(name)_\($0.suffix)" }
@@ -74,6 +84,8 @@ public struct Schema<D>: Sendable {
     public let mistakes: [String]
     /// Makes a DTO from what the reader answers.
     public let make: @Sendable (inout RowReader<D>) throws -> D
+    /// How the objects of a class are copied, an ``ObjectAccess``; nil for structs.
+    let objects: (any Sendable)?
     /// Decodes rows for as long as `next` moves the cursor to one. A loop that the app's module specialises.
     private let readAll: @Sendable (RowCursor, () throws -> Bool) throws -> [D]
 
@@ -82,7 +94,7 @@ public struct Schema<D>: Sendable {
     ///   - make: calls the DTO's initializer with `row("column", \.property)` for each property.
     @inlinable @inline(__always)
     public init(_ name: String, _ make: @escaping @Sendable (inout RowReader<D>) throws -> D) {
-        self.init(name, make) { cursor, next in
+        self.init(name, make, objects: nil) { cursor, next in
             var rows: [D] = []
             while try next() {
                 var reader = RowReader<D>(cursor)
@@ -96,9 +108,11 @@ public struct Schema<D>: Sendable {
         }
     }
 
+    /// - Parameter objects: makes the access to a class's objects from the place of their id.
     @usableFromInline
     init(
         _ name: String, _ make: @escaping @Sendable (inout RowReader<D>) throws -> D,
+        objects: ((Int) -> any Sendable)?,
         readAll: @escaping @Sendable (RowCursor, () throws -> Bool) throws -> [D]
     ) {
         self.name = name
@@ -106,6 +120,7 @@ public struct Schema<D>: Sendable {
         self.readAll = readAll
         (properties, mistakes) = Recorder.study(name, make)
         key = properties.first(where: \.isKey)
+        self.objects = objects?(properties.firstIndex(where: \.isKey) ?? -1)
         columnNames = properties.flatMap(\.columnNames)
         columns = properties.flatMap { property in
             zip(property.columnNames, property.columns).map {

@@ -12,6 +12,8 @@ public class AnyTable {
     func wantAll() {}
     func requireLoaded() throws {}
     func startLoad() {}
+    /// Lets go of the objects that copies were made of.
+    func releaseObjects() {}
     func endLevel() {}
     /// The first indices of a load are those of its roots.
     var rootCount: Int32 { 0 }
@@ -50,6 +52,7 @@ public class AnyTable {
     // Rows that a save finds under the ids of new objects.
     var hasInsertions: Bool { false }
     func lookUp(in source: any GraphSource) async throws -> Bool { false }
+    func wantFound() {}
     func endLookUp() {}
     // Rows that another writer has deleted.
     var hasVanishing: Bool { false }
@@ -61,8 +64,28 @@ public class AnyTable {
     func isLoaded(_ model: AnyObject, _ path: AnyKeyPath) throws -> Bool { false }
     func clear(_ model: AnyObject, _ path: AnyKeyPath) throws {}
     func requireLink(_ path: AnyKeyPath) throws {}
+    // The DTOs of a model and of what it nests.
+    /// The models whose DTOs the model's nests, each with its table.
+    func nestedModels(of model: AnyObject) throws -> [(table: AnyTable, model: AnyObject)] { [] }
+    func hasRecord(of model: AnyObject) -> Bool { true }
+    /// Makes an object whose properties are set later, so that others can link to it; false for structs.
+    func startRecord(of model: AnyObject) -> Bool { false }
+    func makeRecord(of model: AnyObject) throws {}
+    func forgetRecords() {}
     func forgetPending() {}
     func rollBack() throws {}
     func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {}
-    func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? { nil }
+    func identity(of dto: Any) -> ObjectIdentifier? { nil }
+    // What the tables of one model tell each other.
+    var slotsUnderWay: ContiguousArray<Int32> { [] }
+    func forgetUnsaved() {}
+    func forgetUndone() {}
+    func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { nil }
+    /// The model's properties that the mapping reads, links aside.
+    var fieldPaths: [AnyKeyPath] { [] }
+    var hasBaselines: Bool { false }
+    func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) {}
+    func noteSaid(_ slot: Int, _ path: AnyKeyPath) {}
+    func nameOf(_ dto: Any) -> String? { nil }
+    func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? { nil }
 }

@@ -17,14 +17,19 @@ extension Table {
         made = []
         copies = []
         vanishing = []
+        filling = nil
+        adoptable = [:]
         expanded = 0
         requests = []
+        pool?.clear()
     }
 
     /// Takes a DTO into the load and answers its index. An equal copy merges silently; one that differs is a
     /// conflict, raised once everything is gathered.
-    @inlinable @discardableResult func offer(_ dto: UnsafePointer<D>) -> Int32 {
-        let id = dto.pointee.id
+    @inlinable @discardableResult func offer(_ dto: UnsafePointer<D>) -> Int32 { offer(dto, as: dto.pointee.id) }
+
+    /// The same for a DTO that may not know its id.
+    @inlinable @inline(__always) @discardableResult func offer(_ dto: UnsafePointer<D>, as id: D.ID) -> Int32 {
         let new = Int32(truncatingIfNeeded: incoming.count)
         let index = indices[IDKey(id), default: new]
         if index == new {
@@ -34,6 +39,7 @@ extension Table {
         } else if incoming[Int(index)] != nil {
             if !differing, !isSame(Int(index), dto) { differing = true }
             if mapping.hasNested { copies.append(dto.pointee) }
+            if mapping.hasGaps { fill(Int(index), from: dto.pointee) }
             return index
         } else {
             incoming[Int(index)] = dto.pointee
@@ -105,11 +111,11 @@ extension Table {
         }
     }
 
-    private func isFollowed(_ step: Step<D>) -> Bool {
-        if step.isNeeded { return true }
+    private func isFollowed(_ link: Mapping<D>.Followed) -> Bool {
+        if link.isNeeded { return true }
         guard core.level < core.loading.depth else { return false }
-        let isNamed = !core.loading.links.isEmpty && step.modelPath.map(core.loading.links.contains) ?? false
-        return isNamed || !core.loading.isOnly && !step.isOnDemand
+        let isNamed = !core.loading.links.isEmpty && link.modelPath.map(core.loading.links.contains) ?? false
+        return isNamed || !core.loading.isOnly && !link.isOnDemand
     }
 
     func linkCounts(to target: ObjectIdentifier) -> [(name: String, count: Int?)] {
@@ -124,13 +130,16 @@ extension Table {
     func followLinks() throws {
         let range = expanded..<min(arrived.count, levelEnd)
         expanded = range.upperBound
-        for (index, step) in mapping.steps.enumerated() where !range.isEmpty && isFollowed(step) {
-            try step.gather?(self, range, index, core)
-            followed[index] = range.upperBound
+        if !range.isEmpty {
+            for link in mapping.followed where isFollowed(link) {
+                try link.gather(self, range, link.index, core)
+                followed[link.index] = range.upperBound
+            }
         }
         let copies = copies
         self.copies = []
-        if !copies.isEmpty { for step in mapping.steps { try step.offerNested?(copies, core) } }
+        guard !copies.isEmpty else { return }
+        for link in mapping.followed where isFollowed(link) { try link.offerNested?(copies, core) }
     }
 
     func fetchWanted(from source: any GraphSource) async throws {

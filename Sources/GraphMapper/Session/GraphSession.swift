@@ -35,7 +35,9 @@ public final class GraphSession {
         self.backing = backing
         for mapping in mappings { mapping.register(in: core) }
         for table in core.order {
-            if let backing, let type = table.dtoType { table.isStored = backing.stores(type) }
+            if let type = table.dtoType {
+                table.isStored = !(type is any KeylessDTO.Type) && backing?.stores(type) ?? true
+            }
             table.attach()
         }
         mistakes = mappings.flatMap { [core] in $0.validate(in: core) }
@@ -71,6 +73,7 @@ public final class GraphSession {
         try notBusy()
         let table = try core.table(D.self)
         core.startLoad()
+        defer { core.releaseObjects() }
         table.mapping.passes.offerAll(table, dtos)
         core.noteRoots()
         while try core.expand() { try core.requireLoaded() }
@@ -92,7 +95,10 @@ public final class GraphSession {
         try await required(backing).snapshot { source in
             core.startLoad()
             core.loading = loading
-            defer { core.loading = .all }
+            defer {
+                core.loading = .all
+                core.releaseObjects()
+            }
             loaded = try await roots(source)
             table.mapping.passes.offerAll(table, loaded)
             core.noteRoots()
@@ -172,11 +178,14 @@ public final class GraphSession {
         return changes
     }
 
-    /// The DTO of a model, with its nested DTOs.
+    /// The DTO of a model, with its nested DTOs. Objects of classes are new ones, linked to each other as the models are.
+    ///
+    /// Complexity: O(what it nests or, for classes, links to), whatever the depth.
     public func record<D: Mappable>(_ type: D.Type, of model: D.Model) throws -> D
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
-        return try core.table(type).record(of: model)
+        let table = try core.table(type)
+        return try table.pool == nil ? table.record(of: model) : table.wholeRecord(of: model)
     }
 
     func required(_ backing: (any GraphBacking)?) throws -> any GraphBacking {

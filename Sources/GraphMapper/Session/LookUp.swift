@@ -11,6 +11,8 @@ extension GraphSession {
             }
         }
         guard isFound else { throw error }
+        // What came by another DTO type says only so much of a row: the rest is loaded.
+        try await read(.keepingChanges) { for table in core.order { table.wantFound() } }
         var plan = WritePlan()
         var changes = ChangeSet()
         try await required(backing).transaction { sink in
@@ -26,9 +28,18 @@ extension GraphSession {
 }
 
 extension Table {
+    /// Asks for the found rows of objects that came by another DTO type.
+    func wantFoundRows() {
+        for row in rows.values {
+            guard let slot = identity.slot(row.id), snapshot(slot) == nil, isKnownElsewhere(slot) else { continue }
+            _ = want(row.id)
+        }
+    }
+
     func findRows(in source: any GraphSource) async throws -> Bool {
         rows = [:]
-        for row in try await source.fetch(D.self, ids: inserting) { rows[IDKey(row.id)] = row }
+        defer { core.releaseObjects() }
+        for row in try await source.fetch(D.self, ids: inserting).map(detached) { rows[IDKey(row.id)] = row }
         return !rows.isEmpty
     }
 

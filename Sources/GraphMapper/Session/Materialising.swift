@@ -6,6 +6,7 @@ extension Table {
             throw GraphError(
                 .conflict, "the source answered with copies of one object that differ", type: D.schema.name)
         }
+        try fillFromEarlier()
         try mapping.passes.check(self)
         slots = ContiguousArray(repeating: -1, count: ids.count)
         unmade = Array(0..<Int32(truncatingIfNeeded: ids.count))
@@ -58,6 +59,17 @@ extension Table {
         return isProgress
     }
 
+    /// Registers objects that are there already for DTOs without an id.
+    @usableFromInline func adopt() {
+        for index in unmade {
+            let id = ids[Int(index)]
+            guard identity.slot(id) == nil, let model = adoptable[IDKey(id)] else { continue }
+            _ = identity.register(id, model)
+            made.append(id)
+        }
+        adoptable = [:]
+    }
+
     func undoMaking() {
         for id in made.reversed() { identity.remove(id) }
         startLoad()
@@ -93,15 +105,20 @@ extension Table {
 
     @inlinable func readEach() throws {
         grow(to: identity.models.count)
+        let isShared = core.isShared(self)
         for index in arrived {
             let slot = Int(slots[Int(index)])
             guard let model = model(at: slot) else { continue }
             let isOld = snapshots[slot] != nil
             try withPointer(to: Int(index), of: incoming) { dto in
-                guard isOld else { return try mapping.readAll(dto, model) }
+                guard isOld || isShared && isKnownElsewhere(slot) else { return try mapping.readAll(dto, model) }
                 for step in mapping.steps {
                     guard let read = step.read else { continue }
-                    if isUnedited(step.isClean, slot, model) || takesTheirs(step, slot, model, dto) {
+                    if !isOld {
+                        if !isHeld(step, slot, model) { try read(dto, model) }
+                    } else if isUnedited(step.isClean, slot, model) || takesTheirs(step, slot, model, dto)
+                        || isSaidElsewhere(step, slot)
+                    {
                         try read(dto, model)
                     }
                 }
@@ -118,7 +135,7 @@ extension Table {
                 try step.linkKnown?(self, count, core)
             }
             guard let link = step.link, count > 0 else { continue }
-            let putBack = step.isOnDemand ? setAside(step) : []
+            let putBack = (step.isOnDemand ? setAside(step) : []) + holdLinks(step)
             try link(self, index, core)
             for put in putBack { put() }
             masks[count, default: 0] |= step.bit
@@ -154,7 +171,7 @@ extension Table {
         clear()
     }
 
-    @usableFromInline func clear() { startLoad() }
+    @usableFromInline func clear() { resetLoad() }
 
     /// The model of an edge: one of this load, or one that the session had.
     @inlinable @inline(__always) func linked(_ edge: Int32) throws -> D.Model {
@@ -177,7 +194,7 @@ extension Table {
             start = range.upperBound
             guard let model = model(at: slot) else { continue }
             if snapshots[slot] != nil, try !self.isClean(isClean, slot, model),
-                isKnown(mapping.steps[step], step, model, slot)
+                isKnown(mapping.steps[step], step, model, slot), !isSaidElsewhere(mapping.steps[step], slot)
             {
                 continue
             }

@@ -4,7 +4,7 @@ extension GraphSession {
     public enum ObjectState: Sendable, Hashable {
         /// As it is stored.
         case clean
-        /// Added, and not stored yet.
+        /// Added, or brought by a payload, and not known to be stored.
         case new
         /// Stored, and changed since.
         case changed
@@ -17,9 +17,14 @@ extension GraphSession {
     ///
     /// Complexity: O(properties).
     public func state(of model: AnyObject) -> ObjectState? {
-        let states = core.order.filter { $0.holds(model) }.compactMap { $0.state(of: model) }
-        return states.first { $0 == .deleted } ?? states.first { $0 == .changed } ?? states.first { $0 == .clean }
+        let tables = core.order.filter { $0.holds(model) }
+        let stored = tables.filter(\.isStored)
+        let states = (stored.isEmpty ? tables : stored).compactMap { $0.state(of: model) }
+        let state =
+            states.first { $0 == .deleted } ?? states.first { $0 == .changed } ?? states.first { $0 == .clean }
             ?? states.first
+        // What a payload says of it is not what is stored.
+        return state ?? (tables.contains { $0.state(of: model) != nil } ? .new : nil)
     }
 
     /// Whether the session knows what a link of a model holds: it was loaded, saved or cleared. Nil and empty in one that

@@ -8,26 +8,50 @@
     @usableFromInline let finish: (Table<D>) -> Void
     @usableFromInline let walk: (Table<D>) throws -> Bool
     @usableFromInline let findChanged: (Table<D>) throws -> [Int]
-    @usableFromInline let offerAll: (Table<D>, [D]) -> Void
-    @usableFromInline let models: (Table<D>, [D]) throws -> [D.Model]
+    @usableFromInline var offerAll: (Table<D>, [D]) -> Void
+    @usableFromInline var models: (Table<D>, [D]) throws -> [D.Model]
     @usableFromInline let mark: (Table<D>, UInt64, Int) -> Void
     @usableFromInline let check: (Table<D>) throws -> Void
 
     @inlinable @inline(__always) init() {
-        make = { try $0.makeEach() }
-        read = { try $0.readEach() }
-        finish = { $0.finishEach() }
-        walk = { try $0.walkEach() }
-        findChanged = { try $0.changedSlots() }
-        models = { table, dtos in try dtos.map { try table.required($0.id) } }
-        mark = { $0.markFilled($1, $2) }
-        check = { try $0.checkEach() }
-        offerAll = { table, dtos in
+        self.init { table in
+            try table.makeEach()
+        } offerAll: { table, dtos in
             dtos.withUnsafeBufferPointer { dtos in
                 guard let first = dtos.baseAddress else { return }
                 table.reserve(dtos.count)
                 for index in dtos.indices { table.offer(first + index) }
             }
+        } models: { table, dtos in
+            try dtos.map { try table.required($0.id) }
         }
+    }
+
+    /// With the loops that differ for DTOs without an id.
+    @inlinable @inline(__always)
+    init(
+        make: @escaping (Table<D>) throws -> Bool, offerAll: @escaping (Table<D>, [D]) -> Void,
+        models: @escaping (Table<D>, [D]) throws -> [D.Model]
+    ) {
+        self.make = make
+        self.offerAll = offerAll
+        self.models = models
+        read = { try $0.readEach() }
+        finish = { $0.finishEach() }
+        walk = { try $0.walkEach() }
+        findChanged = { try $0.changedSlots() }
+        mark = { $0.markFilled($1, $2) }
+        check = { try $0.checkEach() }
+    }
+}
+
+extension Passes {
+    /// The same, taking in the objects of a class.
+    func reading(_ objects: ObjectAccess<D>) -> Passes {
+        var copy = self
+        copy.offerAll = objects.offerAll
+        // The ids were read when the roots came.
+        copy.models = { table, _ in try (table.pool?.roots ?? []).map { try table.required($0) } }
+        return copy
     }
 }

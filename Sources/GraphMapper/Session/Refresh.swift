@@ -77,6 +77,11 @@ extension GraphSession {
         try validate()
         await acquire()
         defer { release() }
+        try await read(mode, following: following, want)
+    }
+
+    /// The same while the session is held already.
+    func read(_ mode: RefreshMode, following: [AnyKeyPath] = [], _ want: () throws -> Void) async throws {
         try await required(backing).snapshot { source in
             core.startLoad()
             core.loading = .following(following)
@@ -86,6 +91,7 @@ extension GraphSession {
                 core.loading = .all
                 core.merge = nil
                 core.beforeTouching = nil
+                core.releaseObjects()
             }
             try want()
             core.noteRoots()

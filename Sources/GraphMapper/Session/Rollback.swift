@@ -1,6 +1,7 @@
 extension GraphSession {
     /// Undoes what was not saved: loaded models are as they were last read or saved, new objects and deletions are
-    /// forgotten. A link to an object that the session no longer has becomes one that was not loaded. No I/O.
+    /// forgotten. What a payload has said of a stored object counts as an edit, and an object that only a payload has
+    /// brought as new, if the session maps a record of its model, too. A link to an object that the session no longer has becomes one that was not loaded. No I/O.
     public func rollback() throws {
         try validate()
         try notBusy()
@@ -11,18 +12,45 @@ extension GraphSession {
 extension SessionCore {
     func rollBack() throws {
         for table in order { table.forgetPending() }
-        for table in order { try table.rollBack() }
+        let payloads = order.filter { isPayload($0) }
+        for table in payloads { table.forgetUnsaved() }
+        for table in order where !table.isStored && !isPayload(table) { try table.rollBack() }
+        for table in order where table.isStored { try table.rollBack() }
+        for table in payloads { table.forgetUndone() }
     }
 }
 
 extension Table {
+    /// Forgets objects that are not stored. Of one that the load under way has found stored, it forgets the payload.
+    func forgetUnsavedObjects() {
+        let stored = core.sharing(self).filter(\.isStored)
+        let arriving = stored.reduce(into: Set<Int32>()) { $0.formUnion($1.slotsUnderWay) }
+        for slot in snapshots.indices where !stored.contains(where: { $0.hasSnapshot(slot) }) {
+            guard let dto = snapshots[slot] else { continue }
+            if arriving.contains(Int32(truncatingIfNeeded: slot)) { forgetSnapshot(slot) } else { forget(dto.id) }
+        }
+    }
+
+    /// Forgets payloads of which something was undone.
+    func forgetUndonePayloads() {
+        for slot in snapshots.indices where snapshots[slot] != nil {
+            guard let model = model(at: slot) else { continue }
+            let isAsCame = mapping.steps.allSatisfy { isUnedited($0.isClean, slot, model) }
+            if !isAsCame { forgetSnapshot(slot) }
+        }
+    }
+
     func undoEdits() throws {
         let loaded = snapshots.indices.filter { snapshots[$0] != nil && identity.models[$0] != nil }
         for slot in loaded {
             guard let model = model(at: slot), let old = snapshots[slot] else { continue }
             for step in mapping.steps {
                 if let read = step.read {
-                    if !isUnedited(step.isClean, slot, model) { try withUnsafePointer(to: old) { try read($0, model) } }
+                    guard !isUnedited(step.isClean, slot, model) else { continue }
+                    try withUnsafePointer(to: old) { try read($0, model) }
+                    if let path = step.property, let undo = step.gap?.undo, let baseline = baselines[path]?[slot] {
+                        try undo(baseline, model)
+                    }
                 } else if let restore = step.restore {
                     if filled[slot] & step.bit == 0 {
                         if step.isEmpty?(model) == false { step.drop?(model, core, true) }

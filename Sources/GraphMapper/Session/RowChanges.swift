@@ -22,7 +22,7 @@ extension Schema where D: Identifiable, D.ID: Storable {
         row.columns.removeSubrange(row.values.count..<row.values.count + property.columns.count)
     }
 
-    /// What makes `old` into `new`, the names of the properties that are written among it.
+    /// What makes `old` into `new`, but for what `new` leaves unset, the names of the properties that are written among it.
     ///
     /// - Parameter all: whether to write properties that are the same too.
     public func update(
@@ -34,7 +34,7 @@ extension Schema where D: Identifiable, D.ID: Storable {
         var names: [String] = []
         for property in properties where !property.isNested && (all || !property.isSame(old, new)) {
             // What was not read cannot be compared with what is stored: it is set by a patch.
-            if property.isKey && all || property.isLazy { continue }
+            if property.isUnset(new) || property.isLazy || property.isKey && all { continue }
             names.append(property.name)
             let before = property.stored(old)
             let after = property.stored(new)

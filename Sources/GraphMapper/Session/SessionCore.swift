@@ -3,7 +3,10 @@ public final class SessionCore {
     @usableFromInline var tables: [ObjectIdentifier: AnyTable] = [:]
     /// In the order of registration, which makes every walk deterministic.
     var order: [AnyTable] = []
-    private var identities: [ObjectIdentifier: AnyObject] = [:]
+    /// By the types of the model and of the id: DTOs without an id share no identity with a record of their model.
+    private var identities: [[ObjectIdentifier]: AnyObject] = [:]
+    /// How many DTOs are being made with what they nest, one for the other.
+    var recordDepth = 0
     /// Rows gathered by the load under way.
     var gathered = 0
     var limit = 10_000_000
@@ -20,6 +23,11 @@ public final class SessionCore {
     /// The tables of one model, in the order of registration; the backing's own among them, if it keeps any.
     func sharing(_ table: AnyTable) -> [AnyTable] { sharers[ObjectIdentifier(table.identityMap)] ?? [table] }
 
+    @usableFromInline func isShared(_ table: AnyTable) -> Bool { sharing(table).count > 1 }
+
+    /// Whether the table's DTOs are not stored, but others of their model are.
+    func isPayload(_ table: AnyTable) -> Bool { !table.isStored && sharing(table).contains(where: \.isStored) }
+
     /// Whether a new object is written through this table: the first one of its model that the backing keeps. An object
     /// that another table has read or written is written through that one.
     func isWriter(_ table: AnyTable, _ slot: Int) -> Bool {
@@ -29,7 +37,7 @@ public final class SessionCore {
 
     func register<D>(_ mapping: Mapping<D>) {
         let identity: IdentityMap<D.ID>
-        let key = ObjectIdentifier(D.Model.self)
+        let key = [ObjectIdentifier(D.Model.self), ObjectIdentifier(D.ID.self)]
         if let known = identities[key] as? IdentityMap<D.ID> {
             identity = known
         } else {
@@ -61,7 +69,8 @@ public final class SessionCore {
 
     /// The table whose models are of this instance's class.
     func anyTable(for model: AnyObject) throws -> AnyTable {
-        for table in order where table.holds(model) { return table }
+        let tables = order.filter { $0.holds(model) }
+        if let table = tables.first(where: \.isStored) ?? tables.first { return table }
         throw GraphError(.invalidSchema, "the session has no mapping whose model is \(type(of: model))")
     }
 

@@ -10,6 +10,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     /// One bit a step: whether the model's link was ever filled.
     @exclusivity(unchecked) @usableFromInline var filled: ContiguousArray<UInt64> = []
     var holdings: [AnyKeyPath: Holding] = [:]
+    /// The objects of the load under way, if the DTO is a class.
+    @usableFromInline let pool: ObjectPool<D>?
+    /// The DTOs that ``record(of:)`` has made so far, by model.
+    var records: [ObjectIdentifier: D] = [:]
 
     // Exclusivity is not checked at run time for what the loops below touch (the checks were a tenth of a load): no
     // closure of a mapping can reach a table, and a session is confined to one task.
@@ -49,10 +53,18 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     var inserting: [D.ID] = []
     var rows: [IDKey<D.ID>: D] = [:]
 
+    /// By property and slot, what the model had when a DTO came that leaves the property open.
+    var baselines: [AnyKeyPath: [Int: Any]] = [:]
+    /// Objects that the load under way takes for those of DTOs without an id.
+    var adoptable: [IDKey<D.ID>: D.Model] = [:]
+    /// Why a copy could not be merged.
+    var filling: (any Error)?
+
     init(_ mapping: Mapping<D>, _ identity: IdentityMap<D.ID>, _ core: SessionCore) {
         self.mapping = mapping
         self.identity = identity
         self.core = core
+        pool = mapping.objects.map { ObjectPool($0, core) }
     }
 
     override var recordType: ObjectIdentifier { ObjectIdentifier(D.self) }
@@ -114,7 +126,11 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var hasUnexpanded: Bool { expanded < arrived.count || !copies.isEmpty }
     override var hasRequests: Bool { !wanted.isEmpty || !requests.isEmpty }
     override var hasConflict: Bool { differing }
-    override func startLoad() { resetLoad() }
+    override func startLoad() {
+        resetLoad()
+        pool?.roots = nil
+    }
+    override func releaseObjects() { pool?.clear() }
     override func wantAll() { wantEverything() }
     override func requireLoaded() throws { try requireWanted() }
     override func endLevel() { levelEnd = arrived.count }
@@ -139,6 +155,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func linkModels() throws { try linkEach() }
     override func finishLoad() {
         noteVanished()
+        noteGaps()
+        noteElsewhere()
         mapping.passes.finish(self)
     }
 
@@ -148,6 +166,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func attach() { for step in mapping.steps { step.attach?(core) } }
     override var hasInsertions: Bool { !inserting.isEmpty }
     override func lookUp(in source: any GraphSource) async throws -> Bool { try await findRows(in: source) }
+    override func wantFound() { wantFoundRows() }
     override func endLookUp() { rows = [:] }
     override var hasVanishing: Bool { !vanishing.isEmpty }
     /// Vanished objects that are hidden count as deleted.
@@ -170,17 +189,36 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func forgetSnapshot(_ slot: Int) {
         if slot < snapshots.count { snapshots[slot] = nil }
         vanished.remove(slot)
+        forgetBaselines(slot)
     }
     override func walk() throws -> Bool {
         if walked == 0 { for model in added { try slot(of: model) } }
         return try mapping.passes.walk(self)
     }
+    override func nestedModels(of model: AnyObject) throws -> [(table: AnyTable, model: AnyObject)] {
+        try modelsNested(in: model)
+    }
+    override func hasRecord(of model: AnyObject) -> Bool { records[ObjectIdentifier(model)] != nil }
+    override func startRecord(of model: AnyObject) -> Bool { startObject(of: model) }
+    override func makeRecord(of model: AnyObject) throws { try finishRecord(of: model) }
+    override func forgetRecords() { records = [:] }
     override func endWalk() { forgetFound() }
     override func collect(into plan: inout WritePlan) throws { try collectChanges(into: &plan) }
     override func dropDeleted() { dropDeletedTargets() }
     override func forgetDropped() { identity.dropped = [:] }
     override func evict(_ model: AnyObject) { evictModel(model) }
 
+    override var slotsUnderWay: ContiguousArray<Int32> { slots }
+    override func forgetUnsaved() { forgetUnsavedObjects() }
+    override func forgetUndone() { forgetUndonePayloads() }
+    override func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { says(slot, path) }
+    override var fieldPaths: [AnyKeyPath] { mapping.steps.compactMap { $0.read == nil ? nil : $0.modelPath } }
+    override var hasBaselines: Bool { !baselines.isEmpty }
+    override func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) { noteUnsaidField(slot, path) }
+    override func noteSaid(_ slot: Int, _ path: AnyKeyPath) { noteSaidField(slot, path) }
+
     override func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) { forEachNested(dto, visit) }
-    override func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String)])? { description(dto) }
+    override func identity(of dto: Any) -> ObjectIdentifier? { objectIdentity(dto) }
+    override func nameOf(_ dto: Any) -> String? { placeName(dto) }
+    override func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? { description(dto) }
 }

@@ -206,20 +206,33 @@ extension Table {
 
     /// The DTO of a loaded model: properties that are clean as in the snapshot.
     func rebuilt(_ old: D, _ model: D.Model, _ slot: Int) throws -> D {
-        try build(model, old: old) { [self] step, index in
+        let values = try values(of: model, old: old) { [self] step, index in
             try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot)
         }
+        return try D.schema.make { values[$0] }
     }
 
-    /// The DTO of a model. What the model does not have, or the session has not loaded, is as in the snapshot.
+    /// The DTO of a model, with nested values; the links of an object lead to objects that have an id and nothing else.
     @usableFromInline func record(of model: D.Model) throws -> D {
-        guard let slot = knownSlot(of: model), let old = snapshot(slot) else {
-            return try build(model, old: nil) { _, _ in true }
-        }
-        return try build(model, old: old) { [self] step, index in isKnown(step, index, model, slot) }
+        if !records.isEmpty, let known = records[ObjectIdentifier(model)] { return known }
+        return try pool == nil && mapping.hasNested ? wholeRecord(of: model) : built(model)
     }
 
-    private func build(_ model: D.Model, old: D?, isDirty: (Step<D>, Int) throws -> Bool) throws -> D {
+    /// The DTO of a model whose nested DTOs are made. What the model does not have, or the session has not loaded, is as
+    /// in the snapshot.
+    func built(_ model: D.Model) throws -> D {
+        let values = try values(of: model)
+        return try D.schema.make { values[$0] }
+    }
+
+    func values(of model: D.Model) throws -> [Any] {
+        guard let slot = knownSlot(of: model), let old = snapshot(slot) else {
+            return try values(of: model, old: nil) { _, _ in true }
+        }
+        return try values(of: model, old: old) { [self] step, index in isKnown(step, index, model, slot) }
+    }
+
+    private func values(of model: D.Model, old: D?, isDirty: (Step<D>, Int) throws -> Bool) throws -> [Any] {
         var values: [Any] = []
         for (property, entry) in zip(D.schema.properties, mapping.entries) {
             guard let index = entry else {
@@ -240,7 +253,7 @@ extension Table {
                 throw error
             }
         }
-        return try D.schema.make { values[$0] }
+        return values
     }
 
     func evictModel(_ model: AnyObject) {

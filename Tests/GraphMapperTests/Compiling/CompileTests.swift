@@ -4,8 +4,9 @@ import Testing
 @Suite struct `What the compiler says` {
     @Test(arguments: try Compiler.guides())
     func `the samples of the documentation compile as printed`(path: String) throws {
-        let sample = try Compiler.sample(path)
-        #expect(try Compiler.compile(sample) == "")
+        let sample = try Compiler.sample(path) + Compiler.classes(for: path)
+        let text = try Compiler.withShapes { try Compiler.compile(sample, flags: $0) }
+        #expect(text == "")
     }
 
     @Test(arguments: try Compiler.guides())

@@ -33,8 +33,14 @@ import Testing
     /// - Parameters:
     ///   - forgotten: a property that the schema does not read.
     ///   - entries: entries of the mapping that differ, by property.
-    static func source(forgotten: String = "", entries: [String: String] = [:], use: String = "") -> String {
-        let stored = columns.map { "    let \($0.name): \($0.stored)" }
+    ///   - isTristate: whether a property may be unset.
+    static func source(
+        forgotten: String = "", entries: [String: String] = [:], use: String = "", isTristate: Bool = false
+    ) -> String {
+        let stored = columns.map { column in
+            let type = column.stored.replacingOccurrences(of: "?", with: "")
+            return "    let \(column.name): \(isTristate ? "Tristate<\(type)>" : column.stored)"
+        }
         let model = columns.map { "    var \($0.name): \($0.model) = \($0.initial)" }
         let reads = (["id"] + columns.map(\.name)).filter { $0 != forgotten }
             .map { "            \($0): row(\"\($0)\", \\.\($0))" }
@@ -91,6 +97,13 @@ import Testing
 
     @Test func `25 properties compile quickly`() throws {
         #expect(try compile("25 properties", Self.source()) == [])
+    }
+
+    @Test func `25 properties that may be unset compile quickly`() throws {
+        #expect(try compile("25 tristate properties", Self.source(isTristate: true)) == [])
+        let entries = ["p13": "Field(\\.p13, \\.p12)"]
+        let errors = try compile("swapped tristate", Self.source(entries: entries, isTristate: true))
+        #expect(errors.count == 1 && errors[0].contains("Int") && errors[0].hasSuffix("| Field(\\.p13, \\.p12)"))
     }
 
     @Test func `a forgotten property is named`() throws {

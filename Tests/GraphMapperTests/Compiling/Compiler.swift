@@ -23,6 +23,37 @@ enum Compiler {
         let output: String
     }
 
+    /// Calls `body` with the flags that let a snippet import the modules in `Tests/Shapes`: declarations of the shape of
+    /// modules that are not here.
+    static func withShapes<R>(_ body: ([String]) throws -> R) throws -> R {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let shapes = root.appendingPathComponent("Tests/Shapes")
+        let files = try FileManager.default.contentsOfDirectory(at: shapes, includingPropertiesForKeys: nil)
+        for file in files where file.pathExtension == "swift" {
+            let name = file.deletingPathExtension().lastPathComponent
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = [
+                "swiftc", "-emit-module", "-parse-as-library", "-module-name", name, file.path, "-o",
+                folder.appendingPathComponent("\(name).swiftmodule").path,
+            ]
+            try process.run()
+            process.waitUntilExit()
+            guard process.terminationStatus == 0 else { throw Failure(output: "\(file.path) does not compile") }
+        }
+        return try body(["-I", folder.path])
+    }
+
+    /// Classes that a guide takes for granted, as they are not written by hand.
+    static func classes(for path: String) throws -> String {
+        let name = URL(fileURLWithPath: path).deletingPathExtension().lastPathComponent
+        let file = root.appendingPathComponent("Tests/Shapes/Classes/\(name).swift")
+        guard FileManager.default.fileExists(atPath: file.path) else { return "" }
+        return try "\n" + String(contentsOf: file, encoding: .utf8)
+    }
+
     /// What the compiler prints for a snippet; empty if it compiles without a word.
     ///
     /// - Throws: ``Failure`` if it fails without naming an error in the snippet: then it says nothing about the snippet.

@@ -38,6 +38,17 @@ import Testing
         }
     }
 
+    @Test func `ways of one length to copies that differ are told apart by their names, not by the order`() {
+        let customer = CustomerDTO(id: 0, name: "customer")
+        let first = OrderDTO(id: 0, title: "a", lines: [line(0, 1, "https://x/a.png"), line(0, 1)], customer: customer)
+        let second = OrderDTO(id: 0, title: "a", lines: [line(0, 1)], customer: nil)
+        let texts = [[first, second], [second, first]].map { orders in
+            #expect(throws: GraphError.self) { try orderSession().map(orders) }?.description ?? "none"
+        }
+        #expect(texts[0].contains("NULL at order(0).lines[0].picture"))
+        #expect(texts[0] == texts[1])
+    }
+
     @Test func `a failing conversion names its path and changes nothing`() throws {
         let session = orderSession()
         let order = try session.map([OrderDTO(id: 1, title: "a", lines: [line(1, 250)], customer: nil)])[0]

@@ -30,7 +30,7 @@ final class ChainLink {
 
 @Suite struct `Depth` {
     /// Runs `body` on a thread with a stack of 512 KB.
-    func onSmallStack(_ body: @escaping @Sendable () throws -> Void) async throws {
+    static func onSmallStack(_ body: @escaping @Sendable () throws -> Void) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let thread = Thread { continuation.resume(with: Result { try body() }) }
             thread.stackSize = 512 * 1024
@@ -39,7 +39,7 @@ final class ChainLink {
     }
 
     @Test func `a chain of a million maps and writes back on a small stack`() async throws {
-        try await onSmallStack {
+        try await Self.onSmallStack {
             let count = 1_000_000
             let session = GraphSession(ChainRecord.mapping)
             let models = try session.map(
@@ -53,7 +53,7 @@ final class ChainLink {
     }
 
     @Test func `a chain of new objects is found from its first`() async throws {
-        try await onSmallStack {
+        try await Self.onSmallStack {
             let models = (0..<100_000).map { ChainLink(id: $0) }
             for (model, next) in zip(models, models.dropFirst()) { model.next = next }
             let session = GraphSession(ChainRecord.mapping)

@@ -1,0 +1,206 @@
+/// A link to nested DTOs of which a DTO may say nothing, or not everything, or which have no id.
+///
+/// Edges by index would not do: a copy that comes later may add to a DTO whose links were followed.
+@usableFromInline struct OpenLink<D: Mappable, C: Mappable>
+where
+    D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C
+{
+    let path: AnyKeyPath
+    @usableFromInline let name: String
+    let get: (UnsafePointer<D>) -> Tristate<[C]>
+    let models: (D.Model) -> [C.Model]
+    let set: (D.Model, [C.Model]) -> Void
+    let isPartial: Bool
+    /// Whether copies of one DTO may have these nested in one place.
+    let isSame: (C, C) -> Bool
+
+    @usableFromInline init(
+        _ path: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Tristate<[C]>,
+        models: @escaping (D.Model) -> [C.Model],
+        set: @escaping (D.Model, [C.Model]) -> Void, isPartial: Bool
+    ) {
+        self.path = path
+        name = D.schema.property(at: path)?.name ?? "?"
+        self.get = get
+        self.models = models
+        self.set = set
+        self.isPartial = isPartial
+        if let type = C.self as? any KeylessDTO.Type {
+            isSame = Self.haveSameValues(type)
+        } else {
+            isSame = { $0.id == $1.id }
+        }
+    }
+
+    private static func haveSameValues<K: KeylessDTO>(_: K.Type) -> (C, C) -> Bool {
+        { left, right in
+            guard let left = left as? K, let right = right as? K else { return false }
+            return left == right
+        }
+    }
+
+    // MARK: Ids
+
+    /// The ids of the nested DTOs of one that has, or whose place is, `owner`.
+    private func ids(_ dtos: [C], of owner: D.ID) -> [C.ID] {
+        guard C.ID.self == Occurrence.self else { return dtos.map(\.id) }
+        return dtos.indices.compactMap { index in
+            Occurrence(.nested(owner: owner, table: D.schema.name, property: name, index: index)) as? C.ID
+        }
+    }
+
+    private func ids(_ object: D.Model, _ core: SessionCore) throws -> [C.ID] {
+        let targets = try core.table(C.self)
+        return models(object).filter { !targets.isDeleted($0) }.map(targets.mapping.idOf)
+    }
+
+    private func state(_ dto: D) -> Tristate<[C]> { withUnsafePointer(to: dto, get) }
+
+    @usableFromInline func children(_ dto: D) -> [C] { state(dto).value ?? [] }
+
+    // MARK: Comparing
+
+    @usableFromInline func isOpen(_ dto: UnsafePointer<D>) -> Bool {
+        switch get(dto) {
+        case .unset: true
+        case .null: false
+        case .value: isPartial
+        }
+    }
+
+    @usableFromInline func agree(_ left: UnsafePointer<D>, _ right: UnsafePointer<D>) -> Bool {
+        Tristate.agree(get(left), get(right)) { left, right in
+            guard let left, let right else { return left == nil && right == nil }
+            return isPartial || left.count == right.count && left.indices.allSatisfy { isSame(left[$0], right[$0]) }
+        }
+    }
+
+    @usableFromInline
+    func isClean(_ dto: UnsafePointer<D>, _ object: D.Model, _ core: SessionCore) throws -> Bool {
+        let table = try core.table(D.self)
+        let now = try ids(object, core)
+        if isOpen(dto) { return table.isBaseline(path, object, ids: now) }
+        return now == ids(get(dto).value ?? [], of: table.mapping.idOf(object))
+    }
+
+    @usableFromInline func gap(_ isList: Bool, _ answer: @escaping (Tristate<[C]>) throws -> Any) -> Gap<D> {
+        Gap(
+            isOpen: { isOpen($0) }, isList: isList, isPartial: isPartial,
+            filled: { dto, other, isLater in try filled(dto, other, isLater).map(answer) })
+    }
+
+    // MARK: Loading
+
+    @usableFromInline func gather(_ table: Table<D>, _ range: Range<Int>, _ core: SessionCore) throws {
+        for place in range {
+            let index = Int(table.arrived[place])
+            if let dto = table.incoming[index] { try offer(dto, table.ids[index], core) }
+        }
+    }
+
+    @usableFromInline func offer(_ dto: D, _ owner: D.ID, _ core: SessionCore) throws {
+        let targets = try core.table(C.self)
+        let children = children(dto)
+        let ids = ids(children, of: owner)
+        for (child, id) in zip(children, ids) { withUnsafePointer(to: child) { _ = targets.offer($0, as: id) } }
+        guard C.ID.self == Occurrence.self, let object = try firstSeen(owner, core) else { return }
+        // The object came by a record: its nested ones are those of the payload, place by place.
+        for (model, id) in zip(models(object), ids) { targets.adoptable[IDKey(id)] = model }
+    }
+
+    /// The model of an object whose first DTO of this type is under way.
+    private func firstSeen(_ owner: D.ID, _ core: SessionCore) throws -> D.Model? {
+        let table = try core.table(D.self)
+        guard let slot = table.identity.slot(owner) else { return table.adoptable[IDKey(owner)] }
+        return table.snapshot(slot) == nil ? table.model(at: slot) : nil
+    }
+
+    @usableFromInline
+    func forEachEdge(
+        _ table: Table<D>, _ core: SessionCore, _ isList: Bool, _ body: (Int32, AnyTable, Int32, Int?) -> Void
+    ) {
+        guard let targets = try? core.table(C.self) else { return }
+        for owner in table.arrived {
+            guard let dto = table.incoming[Int(owner)] else { continue }
+            for (place, id) in ids(children(dto), of: table.ids[Int(owner)]).enumerated() {
+                if let target = targets.indices[IDKey(id)] { body(owner, targets, target, isList ? place : nil) }
+            }
+        }
+    }
+
+    @usableFromInline func link(_ table: Table<D>, _ step: Int, _ core: SessionCore) throws {
+        let targets = try core.table(C.self)
+        for index in table.arrived.prefix(table.followed[step]) {
+            let slot = Int(table.slots[Int(index)])
+            guard let dto = table.incoming[Int(index)], let object = table.model(at: slot) else { continue }
+            if let old = table.snapshot(slot), try withUnsafePointer(to: old, { try !isClean($0, object, core) }),
+                table.isKnown(table.mapping.steps[step], step, object, slot),
+                !table.isSaidElsewhere(table.mapping.steps[step], slot)
+            {
+                continue
+            }
+            let state = state(dto)
+            if !state.isUnset {
+                let children = try ids(state.value ?? [], of: table.ids[Int(index)]).map { try targets.required($0) }
+                set(object, isPartial && state.value != nil ? union(models(object), children) : children)
+            }
+            if withUnsafePointer(to: dto, isOpen) { table.noteBaseline(path, slot, try ids(object, core)) }
+        }
+    }
+
+    private func union(_ old: [C.Model], _ new: [C.Model]) -> [C.Model] {
+        var known = Set(old.map(ObjectIdentifier.init))
+        return old + new.filter { known.insert(ObjectIdentifier($0)).inserted }
+    }
+
+    /// What the first DTO says of the link, with what the second adds; nil if that is nothing.
+    @usableFromInline func filled(_ dto: D, _ other: D, _ isLater: Bool) -> Tristate<[C]>? {
+        switch (state(dto), state(other)) {
+        case (_, .unset), (.null, _), (.value, .null): return nil
+        case (.unset, let other): return other
+        case (.value(let new), .value(let old)):
+            guard isPartial, new.map(\.id) != old.map(\.id) else { return nil }
+            var known: Set<C.ID> = []
+            let all = (isLater ? old + new : new + old).filter { known.insert($0.id).inserted }
+            return .value(isLater ? all : all.map { (key($0), $0) }.sorted { $0.0 < $1.0 }.map(\.1))
+        }
+    }
+
+    /// What sorts DTOs whatever the order in which they came: short ids first, so that 9 comes before 10.
+    private func key(_ dto: C) -> (Int, String) {
+        let text = dto.id.storedValues.map(\.description).joined(separator: ",")
+        return (text.utf8.count, text)
+    }
+
+    // MARK: The way back
+
+    /// The ids of the link as it was when the DTO came; nil if that is not known.
+    @usableFromInline func known(_ dto: D, _ object: D.Model, _ core: SessionCore) -> [C.ID]? {
+        guard let table = try? core.table(D.self) else { return nil }
+        guard withUnsafePointer(to: dto, isOpen) else { return ids(children(dto), of: table.mapping.idOf(object)) }
+        return table.knownSlot(of: object).flatMap { table.baselines[path]?[$0] as? [C.ID] }
+    }
+
+    /// The models whose DTOs are made first.
+    @usableFromInline
+    func visitModels(_ object: D.Model, _ core: SessionCore, _ visit: (AnyTable, AnyObject) -> Void) throws {
+        let targets = try core.table(C.self)
+        for target in models(object) where !targets.isDeleted(target) { visit(targets, target) }
+    }
+
+    /// What a DTO has left open stays open as long as the link has not changed since.
+    @usableFromInline
+    func dtos(_ object: D.Model, _ snapshot: D?, _ core: SessionCore) throws -> Tristate<[C]> {
+        let targets = try core.table(C.self)
+        if let snapshot, try withUnsafePointer(to: snapshot, { try isClean($0, object, core) }) {
+            switch state(snapshot) {
+            case .unset: return .unset
+            case .null: return .null
+            case .value(let shown) where isPartial:
+                return .value(try shown.map { try targets.model($0.id).map { try targets.record(of: $0) } ?? $0 })
+            case .value: break
+            }
+        }
+        return .value(try models(object).filter { !targets.isDeleted($0) }.map { try targets.record(of: $0) })
+    }
+}

@@ -1,0 +1,125 @@
+/// What the DTO types of one model, a payload's and a record's, say of one property of one object.
+enum Said {
+    /// Nothing, and the app has not changed it since.
+    case nothing
+    /// Some of a list, or nothing of a list that the app has changed since.
+    case part
+    /// What the model has.
+    case whole
+    /// Something else than the model has: the app has changed it since.
+    case changed
+}
+
+/// How the tables of one model agree about an object that came by one of them before it comes by another.
+///
+/// What came by a DTO that the backing does not keep is as unsaved as what the app has set: a record that is loaded
+/// later does not undo it. What it said nothing of, the record fills in.
+extension Table {
+    /// What this table's DTO says of a property of the model; nil if it has none, or the property is not in the mapping.
+    func says(_ slot: Int, _ path: AnyKeyPath) -> Said? {
+        guard let dto = snapshot(slot), let model = model(at: slot),
+            let step = mapping.steps.first(where: { $0.modelPath == path })
+        else { return nil }
+        let isEdited = !isUnedited(step.isClean, slot, model)
+        guard let gap = step.gap, withUnsafePointer(to: dto, gap.isOpen) else { return isEdited ? .changed : .whole }
+        // What the app has put into a list of which not everything is known comes on top of what is stored.
+        return gap.isList && (isEdited || gap.isPartial) ? .part : isEdited ? .changed : .nothing
+    }
+
+    /// Tells the tables whose DTO of these objects has not come yet what the DTOs of this load say nothing of.
+    func noteElsewhere() {
+        let sharing = core.sharing(self).filter { $0 !== self }
+        guard !sharing.isEmpty else { return }
+        let steps = Dictionary(mapping.steps.compactMap { step in step.modelPath.map { ($0, step) } }) { first, _ in
+            first
+        }
+        for table in sharing {
+            // Most often the DTOs of both types say the same, and there is nothing to note.
+            let paths = table.fieldPaths.filter { table.hasBaselines || steps[$0].map { $0.gap != nil } ?? true }
+            guard !paths.isEmpty else { continue }
+            for index in arrived {
+                let slot = Int(slots[Int(index)])
+                guard let dto = incoming[Int(index)], !table.hasSnapshot(slot) else { continue }
+                for path in paths {
+                    let isOpen =
+                        steps[path].map { $0.gap.map { withUnsafePointer(to: dto, $0.isOpen) } ?? false } ?? true
+                    if isOpen { table.noteUnsaid(slot, path) } else { table.noteSaid(slot, path) }
+                }
+            }
+        }
+    }
+
+    /// Notes what the model has where a DTO of another type says nothing.
+    func noteUnsaidField(_ slot: Int, _ path: AnyKeyPath) {
+        guard let model = model(at: slot), let step = mapping.steps.first(where: { $0.modelPath == path }),
+            let property = step.property, baselines[property]?[slot] == nil,
+            let now = try? step.answer?(model, nil, core)
+        else { return }
+        noteBaseline(property, slot, now)
+    }
+
+    func noteSaidField(_ slot: Int, _ path: AnyKeyPath) {
+        guard !baselines.isEmpty, let property = mapping.steps.first(where: { $0.modelPath == path })?.property else {
+            return
+        }
+        baselines[property]?[slot] = nil
+    }
+
+    /// Whether the object came by another type's DTO before.
+    @usableFromInline func isKnownElsewhere(_ slot: Int) -> Bool {
+        core.sharing(self).contains { $0 !== self && $0.hasSnapshot(slot) }
+    }
+
+    /// Whether a property of an object whose first DTO of this type has come keeps what it has: by another type's DTO,
+    /// or by the app.
+    @usableFromInline func isHeld(_ step: Step<D>, _ slot: Int, _ model: D.Model) -> Bool {
+        guard let path = step.modelPath else { return false }
+        if let property = step.property, let old = baselines[property]?[slot], !isNoted(old, step, model) {
+            return true
+        }
+        return core.sharing(self).contains { table in
+            guard table !== self else { return false }
+            switch table.said(slot, path) {
+            case .changed: return true
+            case .whole: return isStored && !table.isStored
+            case .nothing, .part, nil: return false
+            }
+        }
+    }
+
+    /// Whether a property that is not what this type's DTO said is what another type's said: then the app has not changed
+    /// it. What a payload said is not taken for stored.
+    @usableFromInline func isSaidElsewhere(_ step: Step<D>, _ slot: Int) -> Bool {
+        guard core.isShared(self), let path = step.modelPath else { return false }
+        return core.sharing(self).contains { table in
+            table !== self && (table.isStored || !isStored) && table.said(slot, path) == .whole
+        }
+    }
+
+    private func isNoted(_ old: Any, _ step: Step<D>, _ model: D.Model) -> Bool {
+        func isSame<V: Storable>(_ old: V, _ now: Any) -> Bool { (now as? V).map { V.isSame(old, $0) } ?? false }
+        guard let old = old as? any Storable, let now = try? step.answer?(model, nil, core) else { return false }
+        return isSame(old, now)
+    }
+
+    /// What puts back, after a link step, what objects whose first DTO of this type has come keep: the whole link, or
+    /// objects in addition to those of the DTO.
+    func holdLinks(_ step: Step<D>) -> [() -> Void] {
+        guard core.sharing(self).count > 1, let path = step.modelPath else { return [] }
+        var putBack: [() -> Void] = []
+        for index in arrived {
+            let slot = Int(slots[Int(index)])
+            guard snapshot(slot) == nil, isKnownElsewhere(slot), let model = model(at: slot) else { continue }
+            if isHeld(step, slot, model) {
+                if let freeze = step.freeze { putBack.append(freeze(model)) }
+            } else if let setAside = step.setAside, isPartElsewhere(slot, path) {
+                putBack.append(setAside(model, slot, core))
+            }
+        }
+        return putBack
+    }
+
+    private func isPartElsewhere(_ slot: Int, _ path: AnyKeyPath) -> Bool {
+        core.sharing(self).contains { $0 !== self && $0.said(slot, path) == .part }
+    }
+}
