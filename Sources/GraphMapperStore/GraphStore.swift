@@ -26,8 +26,9 @@ public final class GraphStore: Sendable {
     }
 
     let writer: Connection
-    private let writing = Turnstile()
-    private let readers: ReaderPool?
+    let writing = Turnstile()
+    let readers: ReaderPool?
+    let options: Options
     let records: Set<ObjectIdentifier>
     /// The tables of ordered links.
     private let lists: [String: ListOwner]
@@ -41,10 +42,11 @@ public final class GraphStore: Sendable {
     public static func open(
         _ location: Location, options: Options = Options(), _ records: any StoredRecord.Type...
     ) async throws -> GraphStore {
-        try await GraphStore(location, options, records)
+        try GraphStore(location, options, records)
     }
 
-    private init(_ location: Location, _ options: Options, _ records: [any StoredRecord.Type]) async throws {
+    init(_ location: Location, _ options: Options, _ records: [any StoredRecord.Type]) throws {
+        self.options = options
         try Self.validate(records)
         self.records = Set(records.map { ObjectIdentifier($0) })
         let tables = try TableLayout.merged(records.flatMap { Layout($0).tables })
@@ -60,6 +62,7 @@ public final class GraphStore: Sendable {
             if let hook = options.prepare { try FreshConnection.prepare(connection, hook) }
             return connection
         }
+        if case .file(let file) = location, !options.isReadOnly { Self.makePrivate(file) }
         writer = try connect(options.isReadOnly)
         if case .file = location {
             readers = ReaderPool(beside: writer, limit: options.readers) { try connect(true) }
@@ -126,7 +129,7 @@ public final class GraphStore: Sendable {
         }
     }
 
-    private func exclusively<T>(_ body: () async throws -> T) async throws -> T {
+    func exclusively<T>(_ body: () async throws -> T) async throws -> T {
         guard Self.held?.holds(self) != true else {
             throw StoreError(.misuse, "a transaction of this store is open in this task; use it, or its savepoints")
         }

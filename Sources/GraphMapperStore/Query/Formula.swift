@@ -19,6 +19,8 @@ indirect enum Formula: Sendable {
     case first(Rows)
     /// A column of the row of a table that has this key; NULL if there is none.
     case lookUp(column: String, table: String, keyColumns: [String], key: Formula)
+    /// The row's place in an order, from 1.
+    case place([Ordering])
     /// The text compared as a person of that locale does.
     case collated(Formula, locale: String)
 
@@ -64,7 +66,7 @@ indirect enum Formula: Sendable {
     var looksElsewhere: Bool {
         switch self {
         case .value, .column, .isOneOf(.column, _, _): false
-        case .isAmong, .exists, .first, .lookUp: true
+        case .isAmong, .exists, .first, .lookUp, .place: true
         case .row(let parts), .call(_, let parts): parts.contains(where: \.looksElsewhere)
         case .binary(let left, _, let right): left.looksElsewhere || right.looksElsewhere
         case .not(let formula), .isNull(let formula), .isOneOf(let formula, _, _), .collated(let formula, _):

@@ -60,6 +60,10 @@ struct FormulaWriter {
             sql += "\(Dialect.row(columns)) = "
             try write(key)
             sql += ")"
+        case .place(let order):
+            sql += "row_number() OVER (ORDER BY "
+            try write(order)
+            sql += ")"
         case .collated(let value, let locale):
             try write(value)
             sql += " \(Dialect.collate(locale))"

@@ -123,9 +123,19 @@ enum Dialect {
 
     /// What every fresh connection is told.
     static func settings(readOnly: Bool) -> [String] {
-        ["PRAGMA foreign_keys = ON", "PRAGMA cache_size = -65536"]
-            + (readOnly ? [] : ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL"])
+        // A file that somebody else made may have triggers and views: they may not call functions that do more than
+        // compute. The log is cut to its usual size after a large transaction.
+        ["PRAGMA foreign_keys = ON", "PRAGMA cache_size = -65536", "PRAGMA trusted_schema = OFF"]
+            + (readOnly
+                ? []
+                : [
+                    "PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL",
+                    "PRAGMA journal_size_limit = \(logLimit)",
+                ])
     }
+
+    /// Bytes that the log keeps on disk once its pages are in the file.
+    static let logLimit = 8_388_608
 
     // MARK: Definitions
 

@@ -215,7 +215,7 @@ private func store() async throws -> GraphStore {
 @Suite struct `Pages by key` {
 
     /// Every way to sort by which a page could start.
-    private static let orders: [@Sendable (Query<PlayerRow>) -> Query<PlayerRow>] = [
+    static let orders: [@Sendable (Query<PlayerRow>) -> Query<PlayerRow>] = [
         { $0 }, { $0.sorted(by: \.age) }, { $0.sorted(by: \.name).sorted(by: \.age) },
         { $0.sorted(by: \.age, descending: true).sorted(by: \.name) }, { $0.sorted(by: \.rank) },
         { $0.sorted(by: \.rank, descending: true) }, { $0.sorted(by: \.rank, nulls: .last) },
