@@ -6,7 +6,7 @@ extension GraphStore {
     public static func openBlocking(
         _ location: Location, options: Options = Options(), _ records: any StoredRecord.Type...
     ) throws -> GraphStore {
-        try GraphStore(location, options, records)
+        try waiting { try await make(location, options, records) }
     }
 
     /// ``write(_:)`` for a thread that is no task's: a script's, or a queue's.
@@ -15,16 +15,16 @@ extension GraphStore {
     @discardableResult
     public func writeBlocking<T: Sendable>(
         _ body: @escaping @Sendable (WriteTransaction) async throws -> T
-    ) throws -> T { try waiting { try await self.write(body) } }
+    ) throws -> T { try Self.waiting { try await self.write(body) } }
 
     /// ``read(_:)`` for a thread that is no task's.
     ///
     /// - Throws: ``StoreError`` of kind `misuse` inside of a task, whose thread must not wait; what `body` throws.
     public func readBlocking<T: Sendable>(
         _ body: @escaping @Sendable (ReadTransaction) async throws -> T
-    ) throws -> T { try waiting { try await self.read(body) } }
+    ) throws -> T { try Self.waiting { try await self.read(body) } }
 
-    private func waiting<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
+    private static func waiting<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
         guard withUnsafeCurrentTask(body: { $0 == nil }) else {
             throw StoreError(.misuse, "a task must not wait with its thread; use read and write with await")
         }

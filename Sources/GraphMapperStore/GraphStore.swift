@@ -18,6 +18,10 @@ public final class GraphStore: Sendable {
         public var busyTimeout = 5.0
         /// At most so many reads run at once.
         public var readers = 4
+        /// The steps from the first version of the schema to the newest.
+        public var migrations: [Migration] = []
+        /// Sees a step's name, and what part of it is done, from 0 to 1. Called now and then while a migration runs.
+        public var migrationProgress: (@Sendable (String, Double) -> Void)?
         /// Sees each fresh connection first: for pragmas, keys, and a log of statements. What it is given is good until it
         /// returns.
         public var prepare: (@Sendable (FreshConnection) throws -> Void)?
@@ -29,21 +33,32 @@ public final class GraphStore: Sendable {
     let writing = Turnstile()
     let readers: ReaderPool?
     let options: Options
+    let installation: Installation
     let records: Set<ObjectIdentifier>
     /// The tables of ordered links.
     private let lists: [String: ListOwner]
     @TaskLocal static var held: Held?
 
-    /// Opens or makes the store. Tables and indexes that the file lacks are made, and indexes that the records no longer
-    /// declare are dropped.
+    /// Opens or makes the store. Migration steps that the file has not taken are run, tables and indexes that it lacks are
+    /// made, and indexes that the records no longer declare are dropped.
     ///
     /// - Throws: ``GraphError`` that lists every mistake of the records' schemas; ``StoreError`` if the file cannot be
     ///   opened, is not a database, has other columns, keys or links than the records, or was written by a newer version.
     public static func open(
         _ location: Location, options: Options = Options(), _ records: any StoredRecord.Type...
     ) async throws -> GraphStore {
-        try GraphStore(location, options, records)
+        try await make(location, options, records)
     }
+
+    static func make(
+        _ location: Location, _ options: Options, _ records: [any StoredRecord.Type]
+    ) async throws -> GraphStore {
+        let store = try GraphStore(location, options, records)
+        if options.isReadOnly { try Migrator(store).check() } else { try await Migrator(store).run() }
+        return store
+    }
+
+    /// Connects, and changes nothing in the file.
 
     init(_ location: Location, _ options: Options, _ records: [any StoredRecord.Type]) throws {
         self.options = options
@@ -69,8 +84,7 @@ public final class GraphStore: Sendable {
         } else {
             readers = nil
         }
-        let installation = Installation(tables: tables, connection: writer)
-        if options.isReadOnly { try installation.check() } else { try installation.run() }
+        installation = Installation(tables: tables, steps: options.migrations.map(\.name), connection: writer)
     }
 
     private static func validate(_ records: [any StoredRecord.Type]) throws {

@@ -151,6 +151,29 @@ enum Dialect {
         }
     }
 
+    /// A Swift type that is stored so, for advice.
+    static func swiftType(_ column: TableLayout.Column) -> String {
+        let type =
+            switch column.storage {
+            case .integer: "Int"
+            case .real: "Double"
+            case .text: "String"
+            case .blob, .null: "Data"
+            }
+        return "\(type)\(column.isNullable ? "?" : "").self"
+    }
+
+    /// The way back, from a declared type in capitals.
+    static func storage(_ type: String) -> StorageClass {
+        switch type {
+        case "INTEGER": .integer
+        case "TEXT": .text
+        case "BLOB": .blob
+        case "REAL BLOB": .real
+        default: .null
+        }
+    }
+
     static func type(_ column: TableLayout.Column) -> String {
         type(column.storage) + (column.isNullable ? "" : " NOT NULL")
     }

@@ -91,7 +91,7 @@ struct TableLayout {
         var isUnique: Bool
     }
 
-    let name: String
+    var name: String
     /// What declares it, for messages: record types, or properties of such.
     private(set) var record: String
     /// For the table of an ordered link: whose it is.

@@ -176,7 +176,7 @@ import Testing
                 return all.count
             }
         }
-        let list = store.toMany(Query(SquadRow.self).sorted(by: \.name), as: { $0 }) { _, _ in
+        let list = store.toMany(Query(SquadRow.self).sorted(by: \.name), as: \.self) { _, _ in
             SquadRow(id: -1, name: "", city: nil)
         }
         _ = taken()
