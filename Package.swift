@@ -30,11 +30,13 @@ let package = Package(
             name: "Places", dependencies: ["GraphMapperStore", "PlacesApp"], path: "Examples/Places/Main",
             swiftSettings: settings),
         .executableTarget(
+            name: "People", dependencies: ["GraphMapperStore"], path: "Examples/People", swiftSettings: settings),
+        .executableTarget(
             name: "Benchmarks", dependencies: ["GraphMapperStore", "CSQLite"], path: "Benchmarks",
             swiftSettings: settings),
         .testTarget(
             name: "GraphMapperTests",
-            dependencies: ["GraphMapperStore", "GraphMapperTesting", "ShopModels", "ShoppingCart", "Places"],
+            dependencies: ["GraphMapperStore", "GraphMapperTesting", "ShopModels", "ShoppingCart", "Places", "People"],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultIsolationTests", dependencies: ["GraphMapperStore"],

@@ -56,6 +56,8 @@ extension GraphStore {
     public func compact() async throws {
         try await exclusively {
             try writer.execute("VACUUM")
+            // Rows without a number for their key have other numbers now.
+            for text in installation.tables.compactMap(\.text) { try writer.execute(text.rebuild) }
             try writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         }
     }

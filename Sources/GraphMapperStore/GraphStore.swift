@@ -72,8 +72,11 @@ public final class GraphStore: Sendable {
         case .file(let file): path = file
         case .inMemory: path = ":memory:"
         }
+        let hasText = tables.contains { $0.text != nil }
         let connect: @Sendable (Bool) throws -> Connection = { readOnly in
             let connection = try Connection(path: path, readOnly: readOnly, busyTimeout: options.busyTimeout)
+            // Older versions of SQLite do not trust triggers with their own full-text tables.
+            if hasText, !readOnly { try connection.execute("PRAGMA trusted_schema = ON") }
             if let hook = options.prepare { try FreshConnection.prepare(connection, hook) }
             return connection
         }
@@ -102,7 +105,7 @@ public final class GraphStore: Sendable {
         }
         // A record's own table, then those of its ordered links. Records may share both.
         func tables<R: StoredRecord>(_ type: R.Type) -> [[String]] {
-            [[R.schema.name]]
+            [[R.schema.name]] + (R.indexes.contains { $0.kind == .text } ? [[TextIndex.name(R.schema.name), ""]] : [])
                 + R.schema.properties.filter(\.isList).map {
                     [Layout.listTable(R.schema.name, $0.name), R.schema.name, $0.name]
                 }

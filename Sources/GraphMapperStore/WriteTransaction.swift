@@ -4,6 +4,8 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
     private var lastLink: (table: String, property: String, list: LinkTable)?
     private let lists: [String: ListOwner]
     var log = ChangeLog()
+    /// The last key that rows of each table were given.
+    var newKeys: [String: Int64] = [:]
 
     /// - Parameter lists: the tables of ordered links.
     init(_ connection: Connection, lists: [String: ListOwner]) {
@@ -13,6 +15,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
 
     override func commit() throws {
         try log.write(connection)
+        try writeNewKeys()
         do {
             try super.commit()
         } catch let error as StoreError where error.kind == .foreignKey {

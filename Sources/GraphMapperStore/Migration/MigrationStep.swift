@@ -125,6 +125,7 @@ public final class MigrationStep {
     /// dropped in the same step.
     public func drop(table: String) async throws {
         _ = try layout(table)
+        try dropIndexes(table)
         for list in try listTables(of: table) { try connection.execute("DROP TABLE \(Dialect.quoted(list))") }
         try connection.execute("DROP TABLE \(Dialect.quoted(table))")
     }
@@ -253,6 +254,7 @@ public final class MigrationStep {
                 progress(done / Double(all + 1))
             }
         }
+        try dropIndexes(table)
         try connection.execute("DROP TABLE \(Dialect.quoted(table))")
         try connection.execute("ALTER TABLE \(Dialect.quoted(new.name)) RENAME TO \(Dialect.quoted(table))")
     }
@@ -281,6 +283,7 @@ public final class MigrationStep {
 
     /// Opening makes those that the records declare.
     private func dropIndexes(_ table: String) throws {
+        for sql in TextIndex.drops(of: table) { try connection.execute(sql) }
         for index in try StoredTable.indexes(of: table, connection) where index.isOwn {
             try connection.execute("DROP INDEX \(Dialect.quoted(index.name))")
         }

@@ -1,6 +1,8 @@
 extension ColumnExpression where V: Storable {
     fileprivate static func same(_ left: Self, _ sign: Formula.Operator, _ right: V) -> Condition {
-        left.condition(.binary(left.formula, sign, .values(right.storedValues)))
+        // A parameter that is NULL is not known to be while the engine looks for an index.
+        if right.isStoredAsNull { return sign == .isSame ? left.isNil : !left.isNil }
+        return left.condition(.binary(left.formula, sign, .values(right.storedValues)))
     }
 
     fileprivate static func order(_ left: Self, _ sign: Formula.Operator, _ right: V) -> Condition {

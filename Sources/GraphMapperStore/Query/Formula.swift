@@ -19,6 +19,8 @@ indirect enum Formula: Sendable {
     case first(Rows)
     /// A column of the row of a table that has this key; NULL if there is none.
     case lookUp(column: String, table: String, keyColumns: [String], key: Formula)
+    /// Whether a text is found in the full-text index of the row's table.
+    case matches(Scope, table: String, String)
     /// The row's place in an order, from 1.
     case place([Ordering])
     /// The text compared as a person of that locale does.
@@ -66,11 +68,19 @@ indirect enum Formula: Sendable {
     var looksElsewhere: Bool {
         switch self {
         case .value, .column, .isOneOf(.column, _, _): false
-        case .isAmong, .exists, .first, .lookUp, .place: true
+        case .isAmong, .exists, .first, .lookUp, .place, .matches: true
         case .row(let parts), .call(_, let parts): parts.contains(where: \.looksElsewhere)
         case .binary(let left, _, let right): left.looksElsewhere || right.looksElsewhere
         case .not(let formula), .isNull(let formula), .isOneOf(let formula, _, _), .collated(let formula, _):
             formula.looksElsewhere
+        }
+    }
+
+    /// Whether it is made of columns, values and comparisons alone, its parts aside.
+    var isPlain: Bool {
+        switch self {
+        case .value, .column, .binary, .not, .isNull, .isOneOf, .call(.coalesce, _), .call(.nullIfSame, _): true
+        default: false
         }
     }
 

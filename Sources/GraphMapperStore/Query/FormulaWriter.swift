@@ -4,6 +4,14 @@ struct FormulaWriter {
     private(set) var values: [StoredValue] = []
     private var names: [Scope: String]
     private var count = 0
+    /// Whether values stand in the text, as in a definition, which has no parameters.
+    private var isDefinition = false
+
+    /// For the definition of an index on one table's rows.
+    init(defining scope: Scope) {
+        names = [scope: ""]
+        isDefinition = true
+    }
 
     /// - Parameter names: what the scopes around are called, quoted.
     init(_ names: [Scope: String] = [:]) { self.names = names }
@@ -17,12 +25,38 @@ struct FormulaWriter {
         }
     }
 
-    mutating func write(_ formula: Formula) throws {
-        switch formula {
-        case .value(let value):
+    private mutating func write(_ value: StoredValue) throws {
+        guard isDefinition else {
             sql += "?"
             values.append(value)
-        case .column(let scope, let name): sql += "\(try self.name(scope)).\(Dialect.quoted(name))"
+            return
+        }
+        if case .text(let text) = value, text.utf8.contains(0) {
+            throw GraphError(.misuse, "a text with a NUL cannot stand in a definition")
+        }
+        sql += Literals.text([value])
+    }
+
+    private mutating func writeChoice(_ choice: [StoredValue], width: Int) throws {
+        guard isDefinition else {
+            sql += " IN \(Dialect.choice(choice.count / max(1, width), width: width))"
+            values += choice
+            return
+        }
+        guard width == 1 else { throw GraphError(.misuse, "an index compares values of one column") }
+        sql += " IN (\(Literals.text(choice)))"
+    }
+
+    mutating func write(_ formula: Formula) throws {
+        if isDefinition, !formula.isPlain {
+            throw GraphError(
+                .misuse, "the rows of an index are told by comparing columns with values; this asks for more")
+        }
+        switch formula {
+        case .value(let value): try write(value)
+        case .column(let scope, let name):
+            let place = try self.name(scope)
+            sql += place.isEmpty ? Dialect.quoted(name) : "\(place).\(Dialect.quoted(name))"
         case .row(let parts):
             sql += "("
             try write(parts)
@@ -38,8 +72,7 @@ struct FormulaWriter {
         case .call(let function, let arguments): try write(function, arguments)
         case .isOneOf(let value, let choice, let width):
             try write(value)
-            sql += " IN \(Dialect.choice(choice.count / max(1, width), width: width))"
-            values += choice
+            try writeChoice(choice, width: width)
         case .isAmong(let value, let rows):
             try write(value)
             sql += " IN ("
@@ -59,6 +92,11 @@ struct FormulaWriter {
             sql += "(SELECT \(name).\(Dialect.quoted(column)) FROM \(Dialect.quoted(table)) AS \(name) WHERE "
             sql += "\(Dialect.row(columns)) = "
             try write(key)
+            sql += ")"
+        case .matches(let scope, let table, let text):
+            let index = Dialect.quoted(table)
+            sql += "\(try name(scope)).rowid IN (SELECT rowid FROM \(index) WHERE \(index) MATCH "
+            try write(.value(.text(text)))
             sql += ")"
         case .place(let order):
             sql += "row_number() OVER (ORDER BY "

@@ -193,5 +193,6 @@ enum Dialect {
 
     static func create(_ index: TableLayout.Index, on table: String) -> String {
         "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(quoted(index.name)) ON \(quoted(table)) (\(list(index.columns)))"
+            + (index.filter.map { " WHERE \($0)" } ?? "")
     }
 }

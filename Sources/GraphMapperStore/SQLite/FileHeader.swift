@@ -72,7 +72,10 @@ struct FileHeader {
             + steps.prefix(version).enumerated().map { ("step \($0.offset + 1)", .text($0.element)) }
     }
 
-    private static let set =
+    /// Where the last key stands that a table's rows were given.
+    static func lastKey(_ table: String) -> String { "last key \(table)" }
+
+    static let set =
         "INSERT INTO graphmapper (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 
     /// The statements that make the table say this. What it says of other tables stays.

@@ -76,6 +76,12 @@ struct Installation {
         try refuse(differences, header)
         if try StoredTable(ChangeLog.table, connection) == nil { steps.append(Step(sql: ChangeLog.definition)) }
         steps += try indexChanges(indexes)
+        for table in tables where table.owner == nil {
+            let stored = try TextIndex.stored(of: table.name, connection)
+            guard stored != table.text?.definition else { continue }
+            if stored != nil { steps += TextIndex.drops(of: table.name).map { Step(sql: $0) } }
+            steps += (table.text?.statements ?? []).map { Step(sql: $0) }
+        }
         return steps + header.statements(tables, steps: self.steps).map { Step(sql: $0.sql, values: $0.values) }
     }
 
@@ -87,12 +93,17 @@ struct Installation {
         var names = Set(try connection.peekAll("SELECT lower(name) FROM sqlite_schema", []).map { $0[0] })
         for table in self.tables { names.insert(.text(table.name.lowercased())) }
         for (table, stored) in tables {
-            let isOurs = stored.map { $0.isOwn && $0.isPlain && Self.isOurs($0, table) }
+            let isOurs = stored.map { $0.isOwn && Self.isOurs($0, table) }
             var used: Set<String> = []
             for index in table.indexes {
                 // A unique index serves as a plain one, but for the store's own, which the record no longer declares.
                 let serving = zip(stored, isOurs).first { found, isOurs in
-                    found.columns == index.columns && found.isPlain && !found.isKey
+                    if index.filter != nil {
+                        var same = index
+                        same.name = found.name
+                        return found.sql == Dialect.create(same, on: table.name)
+                    }
+                    return found.columns == index.columns && found.isPlain && !found.isKey
                         && (found.isUnique == index.isUnique || found.isUnique && !isOurs)
                 }
                 if let serving { used.insert(serving.0.name) } else { makes.append((table, index)) }
@@ -113,7 +124,11 @@ struct Installation {
     /// Whether the index has the name that the store would have given it.
     private static func isOurs(_ index: StoredTable.Index, _ table: TableLayout) -> Bool {
         guard let columns = index.columns else { return false }
-        let names = [table.indexName(columns)] + table.links.filter { $0.columns == columns }.compactMap(\.indexName)
+        let partial = [table.indexName(columns, isPartial: true)]
+        let names =
+            !index.isPlain
+            ? partial
+            : [table.indexName(columns)] + table.links.filter { $0.columns == columns }.compactMap(\.indexName)
         return names.contains { name in
             guard index.name.hasPrefix(name) else { return false }
             let rest = index.name.dropFirst(name.count)
@@ -134,7 +149,9 @@ struct Installation {
 
     private func duplicates(_ table: TableLayout, _ index: TableLayout.Index) throws -> StoreError {
         let columns = Dialect.list(index.columns)
-        let isThere = index.columns.map { "\(Dialect.quoted($0)) IS NOT NULL" }.joined(separator: " AND ")
+        let isThere =
+            (index.columns.map { "\(Dialect.quoted($0)) IS NOT NULL" } + (index.filter.map { ["(\($0))"] } ?? []))
+            .joined(separator: " AND ")
         let row =
             try connection.peekAll(
                 "SELECT count(*), \(columns) FROM \(Dialect.quoted(table.name)) WHERE \(isThere) GROUP BY \(columns) "

@@ -32,7 +32,12 @@ struct Layout {
             }
         }
         for index in R.indexes {
-            table.add(index.paths.flatMap { schema.columnNames(at: $0) ?? [] }, isUnique: index.isUnique)
+            let columns = index.paths.flatMap { schema.columnNames(at: $0) ?? [] }
+            if index.kind == .text {
+                table.text = TextIndex(table: schema.name, columns: columns)
+            } else {
+                table.add(columns, isUnique: index.isUnique, filter: (try? index.filterText()) ?? nil)
+            }
         }
         table.indexLinks()
         tables = [table] + lists
@@ -89,6 +94,8 @@ struct TableLayout {
         var name: String
         var columns: [String]
         var isUnique: Bool
+        /// The rows that it is of, as the definition has it; nil for all.
+        var filter: String?
     }
 
     var name: String
@@ -100,6 +107,8 @@ struct TableLayout {
     let key: [String]
     var links: [Link] = []
     var indexes: [Index] = []
+    /// The full-text index.
+    var text: TextIndex?
     /// Whether rows lie in the order of the key.
     var isClustered = false
 
@@ -110,21 +119,26 @@ struct TableLayout {
     }
 
     /// The name that the store gives an index.
-    func indexName(_ columns: [String]) -> String { "\(name)_\(columns.joined(separator: "_"))" }
+    func indexName(_ columns: [String], isPartial: Bool = false) -> String {
+        "\(name)_\(columns.joined(separator: "_"))\(isPartial ? "_where" : "")"
+    }
 
     /// Adds an index. Of two with the same columns one is left, unique if one of them was.
-    fileprivate mutating func add(_ columns: [String], isUnique: Bool) {
-        if let place = indexes.firstIndex(where: { $0.columns == columns }) {
+    fileprivate mutating func add(_ columns: [String], isUnique: Bool, filter: String?) {
+        if let place = indexes.firstIndex(where: { $0.columns == columns && $0.filter == filter }) {
             indexes[place].isUnique = indexes[place].isUnique || isUnique
         } else {
-            indexes.append(Index(name: indexName(columns), columns: columns, isUnique: isUnique))
+            let name = indexName(columns, isPartial: filter != nil)
+            indexes.append(Index(name: name, columns: columns, isUnique: isUnique, filter: filter))
         }
     }
 
     /// Adds the indexes of links that have none yet.
     fileprivate mutating func indexLinks() {
         for link in links {
-            guard let name = link.indexName, !indexes.contains(where: { $0.columns == link.columns }) else { continue }
+            guard let name = link.indexName,
+                !indexes.contains(where: { $0.columns == link.columns && $0.filter == nil })
+            else { continue }
             indexes.append(Index(name: name, columns: link.columns, isUnique: false))
         }
     }
@@ -168,8 +182,12 @@ struct TableLayout {
                 links.append(link)
             }
         }
+        if let other = other.text {
+            if let own = text, own.columns != other.columns { differ("full-text index") }
+            text = other
+        }
         for index in other.indexes {
-            if let place = indexes.firstIndex(where: { $0.columns == index.columns }) {
+            if let place = indexes.firstIndex(where: { $0.columns == index.columns && $0.filter == index.filter }) {
                 indexes[place].isUnique = indexes[place].isUnique || index.isUnique
             } else {
                 indexes.append(index)
