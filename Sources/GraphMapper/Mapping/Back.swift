@@ -74,6 +74,7 @@ extension Step {
         step.property = from
         step.modelPath = to
         step.targets = [C.self]
+        step.named = { model($0) }
         step.isSame = { get($0) == get($1) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
@@ -95,7 +96,9 @@ extension Step {
         }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
-            if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
+            if all { return set(object, nil) }
+            guard let owners = try? core.table(C.self), owners.isDeleted(target) else { return }
+            dropOwner(object, from, get, set, core, owners)
         }
         step.link = { table, index, core in
             let targets = try core.table(C.self)
@@ -148,6 +151,20 @@ extension Step {
             }
         }
         return step
+    }
+
+    /// Sets a back-reference that names a deleted object to the owner that is stored, if that is another.
+    @usableFromInline static func dropOwner<C: Mappable>(
+        _ object: D.Model, _ from: AnyKeyPath, _ get: (UnsafePointer<D>) -> Ref<C>?, _ set: (D.Model, C.Model?) -> Void,
+        _ core: SessionCore, _ owners: Table<C>
+    ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        guard let table = try? core.table(D.self), let slot = table.knownSlot(of: object),
+            table.snapshot(slot) != nil
+        else { return set(object, nil) }
+        let stored = table.withPointer(to: slot, of: table.snapshots, get).flatMap { owners.identity.slot($0.id) }
+        let owner = stored.flatMap { owners.model(at: $0) }.flatMap { owners.isDeleted($0) ? nil : $0 }
+        set(object, owner)
+        table.holding(from).name(slot, owner: owner == nil ? -1 : stored ?? -1)
     }
 
     /// Whether the app has set the back-reference since the session did. Nil is an edit if the owner is there: one that

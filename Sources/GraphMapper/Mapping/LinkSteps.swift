@@ -159,6 +159,11 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { model($0) == nil }
+        step.objects = { model($0).map { [$0] } ?? [] }
+        step.letGo = { table, core, bit in
+            letGo(
+                table, core, C.self, bit, ids: { id($0).map { [$0] } ?? [] }, linked: { model($0).map { [$0] } ?? [] })
+        }
         step.freeze = { freeze($0, model, set) }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
@@ -207,6 +212,10 @@ extension Step {
         }
         step.isClean = isClean
         step.isEmpty = { models($0).isEmpty }
+        step.objects = { models($0) }
+        step.letGo = { table, core, bit in
+            letGo(table, core, C.self, bit, ids: { targetIDs($0, haveIDs) }, linked: { models($0) })
+        }
         step.drop = { object, core, all in dropTargets(object, C.self, core, all, models, set) }
         step.link = { table, index, core in
             let targets = try core.table(C.self)
@@ -308,6 +317,10 @@ extension Step {
             }
         }
         step.drop = { object, core, all in dropTargets(object, C.self, core, all, get, set) }
+        step.objects = { get($0) }
+        step.letGo = { table, core, _ in
+            letGoHeld(table, core, C.self, foreignKey, key: key, linked: { get($0) })
+        }
         step.visit = { object, slot, core in
             let targets = try core.table(C.self)
             let holding = targets.holding(foreignKey)
@@ -323,7 +336,9 @@ extension Step {
                         other, slot, of: "\(targets.mapping.idOf(child))", C.schema.name)
                 }
             }
-            holding.note(slot, children, isNew: try core.table(D.self).snapshot(slot) == nil)
+            holding.note(
+                slot, targets.identity.deleted.isEmpty ? children : children.filter { !targets.isDeleted($0) },
+                isNew: try core.table(D.self).snapshot(slot) == nil)
         }
         step.forEachEdge = { table, core, body in
             guard let targets = try? core.table(C.self) else { return }

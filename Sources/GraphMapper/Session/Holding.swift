@@ -11,6 +11,8 @@
     /// What it holds now, for the owners whose link changed; becomes `held` when the save succeeds.
     private(set) var pending: [Int: [ObjectIdentifier]] = [:]
     private(set) var isWalked = false
+    /// The owners that a partial walk has visited; nil for a walk of everything.
+    var visited: Set<Int>?
 
     init() {}
 
@@ -24,6 +26,7 @@
     func endWalk() {
         claims.removeAll(keepingCapacity: true)
         isWalked = false
+        visited = nil
     }
 
     /// - Parameter saved: what was pending when the save began; another walk may have gone by since.
@@ -42,6 +45,7 @@
 
     /// Notes what an owner holds now. What an unfilled link of a loaded owner holds is not all that it has.
     @usableFromInline func note(_ owner: Int, _ objects: [AnyObject], isNew: Bool) {
+        visited?.insert(owner)
         if held[owner] == nil ? isNew : isChanged(owner, objects) {
             pending[owner] = objects.map(ObjectIdentifier.init)
         }
@@ -62,6 +66,6 @@
     /// Whether `owner` held the object when its link was last filled, and, as no claim says otherwise, no longer
     /// does. Nobody knows outside a walk.
     @usableFromInline func hasLetGo(_ owner: Int, of object: AnyObject) -> Bool {
-        isWalked && held[owner]?.contains(ObjectIdentifier(object)) ?? false
+        isWalked && visited?.contains(owner) ?? true && held[owner]?.contains(ObjectIdentifier(object)) ?? false
     }
 }

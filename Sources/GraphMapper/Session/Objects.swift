@@ -90,7 +90,7 @@ extension Table {
         step.drop?(model, core, true)
     }
 
-    private func unloaded(_ step: Step<D>, _ model: D.Model, _ what: String) -> GraphError {
+    func unloaded(_ step: Step<D>, _ model: D.Model, _ what: String) -> GraphError {
         let name = D.schema.properties.first { $0.path == step.property }?.name ?? step.modelPath.map { "\($0)" } ?? "?"
         return GraphError(
             .misuse,
