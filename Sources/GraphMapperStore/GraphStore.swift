@@ -20,6 +20,10 @@ public final class GraphStore: Sendable {
         public var readers = 4
         /// Seconds between two looks for what others have written to the file, while something is observed.
         public var watchInterval = 0.2
+        /// The steps from the first version of the schema to the newest.
+        public var migrations: [Migration] = []
+        /// Sees a step's name, and what part of it is done, from 0 to 1. Called now and then while a migration runs.
+        public var migrationProgress: (@Sendable (String, Double) -> Void)?
         /// Sees each fresh connection first: for pragmas, keys, and a log of statements. What it is given is good until it
         /// returns.
         public var prepare: (@Sendable (FreshConnection) throws -> Void)?
@@ -28,35 +32,52 @@ public final class GraphStore: Sendable {
     }
 
     let writer: Connection
-    private let writing = Turnstile()
-    private let readers: ReaderPool?
+    let writing = Turnstile()
+    let readers: ReaderPool?
+    let options: Options
+    let installation: Installation
     let records: Set<ObjectIdentifier>
     /// The columns of each table's unique indexes, its key's not among them, as the file has them.
-    let uniques: [String: [[String]]]
+    let uniques = Locked<[String: [[String]]]>([:])
     /// The tables of ordered links.
     let lists: [String: ListOwner]
+    private let logged = Locked(false)
     /// Whether the file has change records.
-    let isLogged: Bool
+    var isLogged: Bool { logged.withLock { $0 } }
     /// Those who observe the store.
-    let hub: Hub
+    let hub = Hub()
     private let others: Others?
     @TaskLocal static var held: Held?
 
-    /// Opens or makes the store. Tables and indexes that the file lacks are made, and indexes that the records no longer
-    /// declare are dropped.
+    /// Opens or makes the store. Migration steps that the file has not taken are run, tables and indexes that it lacks are
+    /// made, and indexes that the records no longer declare are dropped.
     ///
     /// - Throws: ``GraphError`` that lists every mistake of the records' schemas; ``StoreError`` if the file cannot be
     ///   opened, is not a database, has other columns, keys or links than the records, or was written by a newer version.
     public static func open(
         _ location: Location, options: Options = Options(), _ records: any StoredRecord.Type...
     ) async throws -> GraphStore {
-        try await GraphStore(location, options, records)
+        try await make(location, options, records)
     }
 
-    private init(_ location: Location, _ options: Options, _ records: [any StoredRecord.Type]) async throws {
+    static func make(
+        _ location: Location, _ options: Options, _ records: [any StoredRecord.Type]
+    ) async throws -> GraphStore {
+        let store = try GraphStore(location, options, records)
+        if options.isReadOnly { try Migrator(store).check() } else { try await Migrator(store).run() }
+        let uniques = try store.writer.uniqueIndexes(of: records.map { Layout($0).tables[0].name })
+        store.uniques.withLock { $0 = uniques }
+        try store.noteRecords()
+        return store
+    }
+
+    /// Connects, and changes nothing in the file.
+
+    init(_ location: Location, _ options: Options, _ records: [any StoredRecord.Type]) throws {
+        self.options = options
         try Self.validate(records)
         self.records = Set(records.map { ObjectIdentifier($0) })
-        let tables = records.flatMap { Layout($0).tables }
+        let tables = try TableLayout.merged(records.flatMap { Layout($0).tables })
         lists = Dictionary(
             tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
         let path: String
@@ -64,22 +85,22 @@ public final class GraphStore: Sendable {
         case .file(let file): path = file
         case .inMemory: path = ":memory:"
         }
+        let hasText = tables.contains { $0.text != nil }
         let connect: @Sendable (Bool) throws -> Connection = { readOnly in
             let connection = try Connection(path: path, readOnly: readOnly, busyTimeout: options.busyTimeout)
+            // Older versions of SQLite do not trust triggers with their own full-text tables.
+            if hasText, !readOnly { try connection.execute("PRAGMA trusted_schema = ON") }
             if let hook = options.prepare { try FreshConnection.prepare(connection, hook) }
             return connection
         }
+        if case .file(let file) = location, !options.isReadOnly { Self.makePrivate(file) }
         writer = try connect(options.isReadOnly)
         if case .file = location {
             readers = ReaderPool(beside: writer, limit: options.readers) { try connect(true) }
         } else {
             readers = nil
         }
-        let installation = Installation(tables: tables, connection: writer)
-        if options.isReadOnly { try installation.check() } else { try installation.run() }
-        uniques = try writer.uniqueIndexes(of: records.map { Layout($0).tables[0].name })
-        isLogged = try StoredTable(ChangeLog.table, writer) != nil
-        hub = Hub(told: isLogged ? try ChangeLog.last(writer) : 0)
+        installation = Installation(tables: tables, steps: options.migrations.map(\.name), connection: writer)
         if case .file = location {
             others = try Others(writer, every: options.watchInterval)
         } else {
@@ -87,8 +108,16 @@ public final class GraphStore: Sendable {
         }
     }
 
+    /// Notes which change records the file has: those are no news to observers.
+    func noteRecords() throws {
+        let isLogged = try StoredTable(ChangeLog.table, writer) != nil
+        hub.start(after: isLogged ? try ChangeLog.last(writer) : 0)
+        logged.withLock { $0 = isLogged }
+        _ = try others?.haveWritten(writer)
+    }
+
     /// Tells the observers if somebody else has written. Whoever calls it holds the writer.
-    private func lookForOthers() throws {
+    func lookForOthers() throws {
         guard hub.isNeeded, try others?.haveWritten(writer) == true else { return }
         hub.publishEverything()
     }
@@ -117,14 +146,17 @@ public final class GraphStore: Sendable {
                 }
                 + R.indexes.compactMap(\.mistake)
         }
-        // A record's own table, then those of its ordered links.
-        func tables<R: StoredRecord>(_ type: R.Type) -> [String] {
-            [R.schema.name]
-                + R.schema.properties.filter(\.isList).map { Layout.listTable(R.schema.name, $0.name) }
+        // A record's own table, then those of its ordered links. Records may share both.
+        func tables<R: StoredRecord>(_ type: R.Type) -> [[String]] {
+            [[R.schema.name]] + (R.indexes.contains { $0.kind == .text } ? [[TextIndex.name(R.schema.name), ""]] : [])
+                + R.schema.properties.filter(\.isList).map {
+                    [Layout.listTable(R.schema.name, $0.name), R.schema.name, $0.name]
+                }
         }
         // The engine does not tell capitals from small letters in names.
         let names = Dictionary(
-            grouping: [FileHeader.table, ChangeLog.table] + records.flatMap { tables($0) }, by: { $0.lowercased() })
+            grouping: Set([[FileHeader.table, ""], [ChangeLog.table, ""]] + records.flatMap { tables($0) }),
+            by: { $0[0].lowercased() })
         let all =
             records.flatMap { mistakes($0) }
             + names.filter { $0.value.count > 1 }.keys.sorted().map {
@@ -156,6 +188,7 @@ public final class GraphStore: Sendable {
     ///   seen from the write. So do on the main actor to the list what was written as soon as this has returned.
     /// - Throws: what `body` throws; ``StoreError`` of kind `.misuse`, and nothing is written, if one of these observers
     ///   runs its query again for what was written, which ``explainChanges(of:)`` tells, or observes something else.
+    @discardableResult
     public func write<T>(
         withoutNotifying tokens: [ObservationToken] = [], _ body: (WriteTransaction) async throws -> T
     ) async throws -> T {
@@ -173,7 +206,7 @@ public final class GraphStore: Sendable {
         }
     }
 
-    private func exclusively<T>(_ body: () async throws -> T) async throws -> T {
+    func exclusively<T>(_ body: () async throws -> T) async throws -> T {
         guard Self.held?.holds(self) != true else {
             throw StoreError(.misuse, "a transaction of this store is open in this task; use it, or its savepoints")
         }

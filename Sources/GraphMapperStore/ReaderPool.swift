@@ -44,6 +44,19 @@ final class ReaderPool: Sendable {
         }
     }
 
+    /// A connection without waiting: if all are in use, one more, which is not to be given back.
+    func takeNow() throws -> (connection: Connection, isExtra: Bool) {
+        switch state.withLock({ $0.claim(limit: limit) }) {
+        case .connection(let connection): return (connection, false)
+        case .place:
+            do { return (try connect(), false) } catch {
+                give(nil)
+                throw error
+            }
+        case nil: return (try connect(), true)
+        }
+    }
+
     /// Gives back a connection, or the place for one that could not be made.
     func give(_ connection: Connection?) {
         let next = state.withLock { state -> CheckedContinuation<Claim, Never>? in

@@ -259,7 +259,11 @@ extension Optional: Storable where Wrapped: Storable {
         Wrapped.columns.map { Column($0.storage, suffix: $0.suffix, isNullable: true) }
     }
     public static var link: LinkTarget? { Wrapped.link }
-    public static var schemaMistakes: [String] { Wrapped.schemaMistakes }
+    public static var schemaMistakes: [String] {
+        Wrapped.schemaMistakes
+            + (Wrapped.self is any LazyValue.Type
+                ? ["an optional value that is read later is a Lazy<V?>, not a Lazy<V>?"] : [])
+    }
     public static func probe(_ n: Int) throws -> Wrapped? { .some(try .probe(n)) }
     @inlinable public var isStoredAsNull: Bool { self?.isStoredAsNull ?? true }
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Wrapped? {
