@@ -1,12 +1,16 @@
 SOURCES = Package.swift Sources Tests Examples Benchmarks
 
-.PHONY: demo test bench docs lint format deps
+.PHONY: demo test soak bench docs lint format deps
 
 demo: deps
 	swift run ShoppingCart
 
 test: deps
 	swift test
+
+# The laws, many times more often.
+soak: deps
+	GRAPHMAPPER_SOAK=1 swift test
 
 bench: deps
 	swift run -c release Benchmarks

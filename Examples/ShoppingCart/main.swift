@@ -27,6 +27,7 @@ func scenes(_ shop: Shop) async throws -> Lifetimes {
     let cast = try await identityScene(shop, session)
     try await walkScene(shop, cast)
     try await writingScene(shop, session, cast)
+    try await mergingScene(shop, session, cast)
     try await patchScene(shop, cast.espresso.id)
     try await volatileScene(shop, session, cast)
     try await conflictScene(shop, cast)

@@ -7,6 +7,8 @@ extension GraphStore: GraphBacking {
         try await write { transaction in try await body(transaction) }
     }
 
+    public func uniqueColumns(of table: String) -> [[String]] { uniques.withLock { $0[table] ?? [] } }
+
     public func stores(_ type: any DTO.Type) -> Bool { records.contains(ObjectIdentifier(type)) }
 }
 
@@ -29,5 +31,32 @@ extension GraphSession {
     public func first<R: StoredRecord>(_ query: Query<R>, loading: Loading = .all) async throws -> R.Model?
     where R.Model: AnyObject {
         try await models(query.limit(1), loading: loading).first
+    }
+
+    /// Writes what changed inside a transaction that is open; if that is undone, the session is as before, too.
+    ///
+    /// See ``GraphSession/save(only:onConflict:)`` for the rest.
+    @discardableResult
+    public func save(
+        only scope: SaveScope = .all, onConflict policy: ConflictPolicy = .fail, in transaction: WriteTransaction
+    ) async throws -> ChangeSet {
+        try await join(transaction) { try await save(only: scope, onConflict: policy) }
+    }
+
+    /// The models of a query inside a transaction, in its order: what the transaction has written is seen. Nothing is
+    /// awaited.
+    ///
+    /// - Throws: ``GraphError`` of kind `.misuse` while a load or save of the session is under way.
+    public func models<R: StoredRecord>(
+        _ query: Query<R>, loading: Loading = .all, in transaction: ReadTransaction
+    ) throws -> [R.Model] where R.Model: AnyObject {
+        try load(transaction.fetchNow(query), loading: loading, from: transaction)
+    }
+
+    /// The first model of a query inside a transaction.
+    public func first<R: StoredRecord>(
+        _ query: Query<R>, loading: Loading = .all, in transaction: ReadTransaction
+    ) throws -> R.Model? where R.Model: AnyObject {
+        try models(query.limit(1), loading: loading, in: transaction).first
     }
 }

@@ -35,6 +35,8 @@ public final class GraphStore: Sendable {
     let options: Options
     let installation: Installation
     let records: Set<ObjectIdentifier>
+    /// The columns of each table's unique indexes, its key's not among them, as the file has them.
+    let uniques = Locked<[String: [[String]]]>([:])
     /// The tables of ordered links.
     private let lists: [String: ListOwner]
     @TaskLocal static var held: Held?
@@ -55,6 +57,8 @@ public final class GraphStore: Sendable {
     ) async throws -> GraphStore {
         let store = try GraphStore(location, options, records)
         if options.isReadOnly { try Migrator(store).check() } else { try await Migrator(store).run() }
+        let uniques = try store.writer.uniqueIndexes(of: records.map { Layout($0).tables[0].name })
+        store.uniques.withLock { $0 = uniques }
         return store
     }
 
@@ -178,6 +182,7 @@ public final class GraphStore: Sendable {
             return result
         } catch {
             if transaction.connection.isInTransaction { try transaction.connection.execute("ROLLBACK") }
+            try transaction.wasUndone()
             throw error
         }
     }

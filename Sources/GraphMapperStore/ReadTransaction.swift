@@ -1,5 +1,5 @@
 /// Reads from one snapshot. Ends with its closure.
-public class ReadTransaction: GraphSource {
+public class ReadTransaction: ImmediateSource {
     let connection: Connection
     var isOpen = true
 
@@ -10,6 +10,9 @@ public class ReadTransaction: GraphSource {
 
     func commit() throws { try connection.execute("COMMIT") }
 
+    /// Called when what it did is undone.
+    func wasUndone() throws {}
+
     func check() throws {
         guard isOpen else { throw StoreError(.misuse, "the transaction has ended; start another") }
         // Some errors end it at once. What ran after them would be written by itself.
@@ -19,11 +22,10 @@ public class ReadTransaction: GraphSource {
     }
 
     /// The records of a query, in its order.
-    public func fetch<R: StoredRecord>(_ query: Query<R>) async throws -> [R] {
-        try records(of: query)
-    }
+    public func fetch<R: StoredRecord>(_ query: Query<R>) async throws -> [R] { try fetchNow(query) }
 
-    func records<R: StoredRecord>(of query: Query<R>) throws -> [R] {
+    /// The records of a query, in its order. Nothing is awaited.
+    public func fetchNow<R: StoredRecord>(_ query: Query<R>) throws -> [R] {
         let (tail, values) = try query.tail()
         let key = keyColumns(R.self).joined(separator: ", ")
         let owners = tail.isEmpty ? nil : "IN (SELECT \(key) FROM \(table(R.self)) \(tail))"
@@ -49,9 +51,9 @@ public class ReadTransaction: GraphSource {
         return try select(type, RowChoice(tail: "WHERE \(key) \(marks)", owners: marks, values: values)).first
     }
 
-    // MARK: GraphSource
+    // MARK: ImmediateSource
 
-    public func fetch<D: DTO & Identifiable>(_ type: D.Type, ids: [D.ID]) async throws -> [D]
+    public func fetchNow<D: DTO & Identifiable>(_ type: D.Type, ids: [D.ID]) throws -> [D]
     where D.ID: Storable & Hashable {
         guard let record = type as? any StoredRecord.Type else { throw notStored(type) }
         func fetch<R: StoredRecord>(_ record: R.Type) throws -> [D] {
@@ -60,9 +62,9 @@ public class ReadTransaction: GraphSource {
         return try fetch(record)
     }
 
-    public func fetch<D: DTO & Identifiable, Owner: Storable & Hashable>(
+    public func fetchNow<D: DTO & Identifiable, Owner: Storable & Hashable>(
         _ type: D.Type, where name: String, isIn owners: [Owner]
-    ) async throws -> [D] where D.ID: Storable & Hashable {
+    ) throws -> [D] where D.ID: Storable & Hashable {
         guard let record = type as? any StoredRecord.Type else { throw notStored(type) }
         func fetch<R: StoredRecord>(_ record: R.Type) throws -> [D] {
             let columns = R.schema.properties.first { $0.name == name }?.columnNames ?? [name]

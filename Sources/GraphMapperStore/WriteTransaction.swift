@@ -1,16 +1,27 @@
 /// Reads and writes in one transaction. Ends with its closure.
-public final class WriteTransaction: ReadTransaction, ChangeSink {
+public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastInsertion: (table: String, columns: [String], sql: String)?
-    private var lastLink: (table: String, property: String, list: LinkTable)?
+    private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
     var log = ChangeLog()
     /// The last key that rows of each table were given.
     var newKeys: [String: Int64] = [:]
+    /// What sessions that have joined do if it is undone.
+    private var restores: [() throws -> Void] = []
 
     /// - Parameter lists: the tables of ordered links.
     init(_ connection: Connection, lists: [String: ListOwner]) {
         self.lists = lists
         super.init(connection)
+    }
+
+    public func whenUndone(_ restore: @escaping () throws -> Void) { restores.append(restore) }
+
+    override func wasUndone() throws { try undo(to: 0) }
+
+    /// Lets the sessions that have joined since go back, the last one first.
+    private func undo(to count: Int) throws {
+        while restores.count > count { try restores.removeLast()() }
     }
 
     override func commit() throws {
@@ -72,11 +83,16 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         try connection.executeOwn(sql, values)
         guard connection.totalChangeCount != before else { return }
         for touched in try connection.touched(by: sql) {
-            if let list = lists[touched.table] {
-                log.note(rowsOf: list.table, .update, [list.property])
-            } else {
-                log.note(rowsOf: touched.table, touched.kind, touched.columns)
-            }
+            note(rowsOf: touched.table, touched.kind, touched.columns)
+        }
+    }
+
+    /// Notes rows whose keys are not known, of a record's table or of an ordered link's.
+    func note(rowsOf table: String, _ kind: ChangeRecord.Kind, _ columns: [String]?) {
+        if let list = lists[table] {
+            log.note(rowsOf: list.table, .update, [list.property])
+        } else {
+            log.note(rowsOf: table, kind, columns)
         }
     }
 
@@ -85,6 +101,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         try check()
         try connection.execute("SAVEPOINT graphmapper")
         let logged = log
+        let joined = restores.count
         do {
             let result = try await body()
             try connection.execute("RELEASE graphmapper")
@@ -96,6 +113,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
                 try connection.execute("RELEASE graphmapper")
             }
             log = logged
+            try undo(to: joined)
             throw error
         }
     }
@@ -104,24 +122,45 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
 
     public func apply(_ change: ChangeSet.Change) async throws {
         try check()
+        if let found = try mismatch(of: change) { throw GraphError(Conflict.all(of: change, found)) }
+    }
+
+    public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
+        try check()
+        for (place, change) in zip(changes.indices, changes) {
+            if let found = try mismatch(of: change) { return ChangeSet.Mismatch(place: place, found: found) }
+        }
+        return nil
+    }
+
+    /// Applies a change, or answers what is stored instead of what it expects.
+    private func mismatch(of change: ChangeSet.Change) throws -> ChangeSet.Found? {
         try checkShape(change)
         switch change {
         case .insert(let row):
             try connection.execute(insertion(row.table, row.columns), row.values)
             log.note(.insert, row.table, row.key)
-        case .update(let row): try update(row)
-        case .relink(let link):
-            try relink(link)
-            log.note(link: link.property, link.table, link.key)
+        case .update(let row):
+            try connection.execute(RowStatements.update(row), row.values + row.key + row.expected)
+            if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
+            if !row.isInterim { log.note(.update, row.table, row.key, row.columns) }
         case .delete(let row):
-            try connection.execute(
-                "DELETE FROM \(Dialect.quoted(row.table)) WHERE \(Dialect.match(row.keyColumns))", row.key)
-            if connection.changeCount > 0 { log.note(.delete, row.table, row.key) }
+            try connection.execute(RowStatements.delete(row), row.key + row.expected)
+            if connection.changeCount > 0 {
+                log.note(.delete, row.table, row.key)
+            } else if !row.columns.isEmpty {
+                // Without expectations a row that is gone is as good as deleted.
+                return try found(row.table, row.columns, row.keyColumns, row.key)
+            }
+        case .relink(let link):
+            if let found = try relink(link) { return found }
+            log.note(link: link.property, link.table, link.key)
         }
+        return nil
     }
 
     /// Change sets are made by anybody: values that do not run in step with their columns are refused.
-    func checkShape(_ change: ChangeSet.Change) throws {
+    private func checkShape(_ change: ChangeSet.Change) throws {
         let isFit: Bool
         switch change {
         case .insert(let row): isFit = !row.columns.isEmpty && row.columns.count == row.values.count
@@ -134,140 +173,74 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
             isFit =
                 width > 0 && link.base.count.isMultiple(of: width) && link.targets.count.isMultiple(of: width)
                 && !link.key.isEmpty && link.ownerColumns.count == link.key.count
-        case .delete(let row): isFit = !row.key.isEmpty && row.keyColumns.count == row.key.count
+        case .delete(let row):
+            isFit =
+                !row.key.isEmpty && row.keyColumns.count == row.key.count && row.columns.count == row.expected.count
         }
         guard isFit else {
             throw GraphError(.misuse, "the change has not a value for each of its columns: \(change)")
         }
     }
 
+    private func found(
+        _ table: String, _ columns: [String], _ keyColumns: [String], _ key: [StoredValue]
+    ) throws -> ChangeSet.Found {
+        let row = try connection.rows(RowStatements.select(table, columns, keyColumns), key).first
+        return row.map { .values($0) } ?? .gone
+    }
+
     /// The text of an insert, which most often is the one before.
     private func insertion(_ table: String, _ columns: [String]) -> String {
         if let last = lastInsertion, last.table == table, last.columns == columns { return last.sql }
-        let sql =
-            "INSERT INTO \(Dialect.quoted(table)) (\(Dialect.list(columns))) "
-            + "VALUES (\(Dialect.parameters(columns.count)))"
+        let sql = RowStatements.insert(table, columns)
         lastInsertion = (table, columns, sql)
         return sql
     }
 
     /// The statements of a link's table, which most often is the one before.
     private func linkTable(_ link: ChangeSet.Relink) -> LinkTable {
-        if let last = lastLink, last.table == link.table, last.property == link.property { return last.list }
+        let isNew = link.keyColumns.isEmpty
+        if let last = lastLink, last.table == link.table, last.property == link.property, last.isNew == isNew {
+            return last.list
+        }
         let list = LinkTable(link)
-        lastLink = (link.table, link.property, list)
+        lastLink = (link.table, link.property, isNew, list)
         return list
     }
 
-    /// Whether the row was there as expected; if so, it is updated.
-    func isApplied(_ row: ChangeSet.Update) throws -> Bool {
-        try connection.execute(
-            "UPDATE \(Dialect.quoted(row.table)) SET \(Dialect.assignments(row.columns)) "
-                + "WHERE \(Dialect.match(row.keyColumns)) AND \(Dialect.same(row.columns))",
-            row.values + row.key + row.expected)
-        return connection.changeCount > 0
-    }
-
-    func update(_ row: ChangeSet.Update) throws {
-        if try isApplied(row) { return log.note(.update, row.table, row.key, row.columns) }
-        let name = Dialect.quoted(row.table)
-        let match = Dialect.match(row.keyColumns)
-        let columns = Dialect.list(row.columns)
-        let found = try connection.rows("SELECT \(columns) FROM \(name) WHERE \(match)", row.key).first
-        let key = row.key.map(\.description).joined(separator: ", ")
-        guard let found else {
-            throw GraphError(
-                .conflict, "another writer deleted it; refresh and save again", type: row.table, id: key)
-        }
-        for (index, theirs) in found.enumerated() where theirs != row.expected[index] {
-            throw GraphError(
-                .conflict,
-                "another writer changed it: \(row.expected[index]) became \(theirs), this session has "
-                    + "\(row.values[index]); refresh and save again",
-                type: row.table, id: key, property: row.columns[index])
-        }
-    }
-
     /// Edits the rows of an ordered link: as few as the longest common subsequence allows, for a move one.
-    private func relink(_ link: ChangeSet.Relink) throws {
+    private func relink(_ link: ChangeSet.Relink) throws -> ChangeSet.Found? {
         let list = linkTable(link)
         let width = link.targetColumns.count
         if link.base.isEmpty, link.targets.count >= width {
             // The first row goes in only if nobody else filled the list: no statement is spent on looking.
             try connection.execute(
-                list.insertFirst, link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key)
-            if connection.changeCount == 0 { try expect(rows(list, link.key).flatMap { $0.dropFirst() }, link) }
+                list.insertFirst,
+                link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key
+                    + (link.keyColumns.isEmpty ? [] : link.key))
+            if connection.changeCount == 0 {
+                return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))
+            }
             try connection.executeEach(
                 list.insert,
                 stride(from: width, to: link.targets.count, by: width).lazy.map { start in
                     link.key + [.integer(Int64(start / width + 1) * Layout.gap)] + link.targets[start..<start + width]
                 })
-            return
+            return nil
         }
-        let rows = try rows(list, link.key)
-        try expect(rows.flatMap { $0.dropFirst() }, link)
-        let positions: [Int64] = try rows.map { row in
-            guard case .integer(let position) = row[0] else {
-                throw StoreError(
-                    .constraint, "a position in the list is \(row[0]), not a whole number; correct it in the file",
-                    table: Layout.listTable(link.table, link.property),
-                    key: link.key.map(\.description).joined(separator: ", "), column: "position")
-            }
-            return position
-        }
-        func parted(_ keys: [StoredValue]) -> [[StoredValue]] {
-            stride(from: 0, to: keys.count, by: width).map { Array(keys[$0..<min($0 + width, keys.count)]) }
-        }
-        for edit in ListEdit.minimal(
-            from: parted(link.base), positions, to: parted(link.targets), gap: Layout.gap)
-        {
-            switch edit {
-            case .delete(let position): try connection.execute(list.delete, link.key + [.integer(position)])
-            case .move(let from, let to):
-                try connection.execute(list.move, [.integer(to)] + link.key + [.integer(from)])
-            case .insert(let position, let target):
-                try connection.execute(list.insert, link.key + [.integer(position)] + target)
-            }
-        }
-    }
-
-    private func rows(_ list: LinkTable, _ owner: [StoredValue]) throws -> [[StoredValue]] {
-        try connection.rows(list.select, owner)
-    }
-
-    private func expect(_ found: [StoredValue], _ link: ChangeSet.Relink) throws {
+        let rows = try rows(list, link)
+        let found = rows.flatMap(\.target)
         guard found == link.base else {
-            let width = link.targetColumns.count
-            throw GraphError(
-                .conflict,
-                "another writer changed the list from \(link.base.count / width) to \(found.count / width) links; "
-                    + "refresh and save again", type: link.table,
-                id: link.key.map(\.description).joined(separator: ", "), property: link.property)
+            if found.isEmpty, try isGone(link) { return .gone }
+            return .list(found)
         }
+        for edit in list.edits(link, of: rows) { try connection.execute(edit.sql, edit.values) }
+        return nil
     }
-}
 
-/// The statements of one ordered link's table.
-private struct LinkTable {
-    let select: String
-    let insert: String
-    let insertFirst: String
-    let delete: String
-    let move: String
-
-    init(_ link: ChangeSet.Relink) {
-        let name = Dialect.quoted(Layout.listTable(link.table, link.property))
-        let isOwner = Dialect.match(link.ownerColumns)
-        let all = link.ownerColumns + ["position"] + link.targetColumns
-        let columns = Dialect.list(all)
-        let marks = Dialect.parameters(all.count)
-        select =
-            "SELECT position, \(Dialect.list(link.targetColumns)) FROM \(name) WHERE \(isOwner) ORDER BY position"
-        insert = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))"
-        insertFirst =
-            "INSERT INTO \(name) (\(columns)) SELECT \(marks) "
-            + "WHERE NOT EXISTS (SELECT 1 FROM \(name) WHERE \(isOwner))"
-        delete = "DELETE FROM \(name) WHERE \(isOwner) AND position = ?"
-        move = "UPDATE \(name) SET position = ? WHERE \(isOwner) AND position = ?"
+    /// Whether the row that the links are of is gone.
+    private func isGone(_ link: ChangeSet.Relink) throws -> Bool {
+        guard !link.keyColumns.isEmpty else { return false }
+        return try connection.rows(RowStatements.select(link.table, [], link.keyColumns), link.key).isEmpty
     }
 }

@@ -57,14 +57,14 @@ extension Step {
             let slot = table.knownSlot(of: object)
             // Who holds it is whom it names and who is stored: the usual case.
             if let stored, let slot, let claimed = holding.owner(of: slot), let holder = owners.model(at: claimed),
-                holder === model(object), owners.mapping.idOf(holder) == stored.id
+                holder === model(object), areSame(owners.mapping.idOf(holder), stored.id)
             {
                 return stored
             }
             // Nobody holds any, and it names whom it was loaded with.
             if let stored, let slot, holding.held.isEmpty, let named = model(object), owners.identity.deleted.isEmpty,
                 holding.owner(of: slot) == nil, let known = holding.name(of: slot), owners.model(at: known) === named,
-                owners.mapping.idOf(named) == stored.id
+                areSame(owners.mapping.idOf(named), stored.id)
             {
                 return stored
             }
@@ -74,6 +74,7 @@ extension Step {
         step.property = from
         step.modelPath = to
         step.targets = [C.self]
+        step.named = { model($0) }
         step.isSame = { get($0) == get($1) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
@@ -86,7 +87,7 @@ extension Step {
         }
         step.isClean = { snapshot, object, core in
             let stored = get(snapshot)
-            return try stored?.id == owner(object, stored, core)?.id
+            return try areSame(stored?.id, owner(object, stored, core)?.id)
         }
         step.isEmpty = { model($0) == nil }
         step.freeze = { freeze($0, model, set) }
@@ -95,7 +96,9 @@ extension Step {
         }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
-            if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
+            if all { return set(object, nil) }
+            guard let owners = try? core.table(C.self), owners.isDeleted(target) else { return }
+            dropOwner(object, from, get, set, core, owners)
         }
         step.link = { table, index, core in
             let targets = try core.table(C.self)
@@ -150,6 +153,20 @@ extension Step {
         return step
     }
 
+    /// Sets a back-reference that names a deleted object to the owner that is stored, if that is another.
+    @usableFromInline static func dropOwner<C: Mappable>(
+        _ object: D.Model, _ from: AnyKeyPath, _ get: (UnsafePointer<D>) -> Ref<C>?, _ set: (D.Model, C.Model?) -> Void,
+        _ core: SessionCore, _ owners: Table<C>
+    ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        guard let table = try? core.table(D.self), let slot = table.knownSlot(of: object),
+            table.snapshot(slot) != nil
+        else { return set(object, nil) }
+        let stored = table.withPointer(to: slot, of: table.snapshots, get).flatMap { owners.identity.slot($0.id) }
+        let owner = stored.flatMap { owners.model(at: $0) }.flatMap { owners.isDeleted($0) ? nil : $0 }
+        set(object, owner)
+        table.holding(from).name(slot, owner: owner == nil ? -1 : stored ?? -1)
+    }
+
     /// Whether the app has set the back-reference since the session did. Nil is an edit if the owner is there: one that
     /// was released is not.
     @usableFromInline static func isEdited<C: Mappable>(
@@ -177,7 +194,7 @@ extension Step {
             isNaming && (!isFixed || stored == nil)
             && (slot.map { Self.isEdited($0, named, holding, owners) } ?? (named != nil))
         if let holder, hasMoved {
-            if isEdited, !isFixed, let named, named !== holder {
+            if isEdited || isFixed, let named, named !== holder {
                 let property = D.schema.property(at: from)?.name
                 throw GraphError(
                     .conflict,
@@ -225,7 +242,7 @@ extension Step {
             holding.name(slot, owner: target == nil ? -1 : owner ?? -1)
             guard isByBack else { return }
             let old = holder.flatMap(owners.knownSlot)
-            holding.move(object, from: old.map { [$0] } ?? [], to: target == nil ? nil : owner)
+            holding.move(object, from: old, to: target == nil ? nil : owner)
         }
     }
 }

@@ -67,7 +67,7 @@ extension Step {
         var step: Step<D> = .toOne(
             C.self, from, to, id: { get($0)?.id }, model: model, set: set)
         step.isWhole = true
-        step.isSame = { get($0)?.id == get($1)?.id }
+        step.isSame = { areSame(get($0)?.id, get($1)?.id) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
             table.withEdges(index, range, of: get) { child, edges in
@@ -111,7 +111,7 @@ extension Step {
         step.isSame = { left, right in
             let left = get(left)
             let right = get(right)
-            return left.count == right.count && left.indices.allSatisfy { left[$0].id == right[$0].id }
+            return left.count == right.count && left.indices.allSatisfy { areSame(left[$0].id, right[$0].id) }
         }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
@@ -155,10 +155,15 @@ extension Step {
         let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
             let targets = try core.table(C.self)
             guard let target = model(object), !targets.isDeleted(target) else { return id(snapshot) == nil }
-            return id(snapshot) == targets.mapping.idOf(target)
+            return areSame(id(snapshot), targets.mapping.idOf(target))
         }
         step.isClean = isClean
         step.isEmpty = { model($0) == nil }
+        step.objects = { model($0).map { [$0] } ?? [] }
+        step.letGo = { table, core, bit in
+            letGo(
+                table, core, C.self, bit, ids: { id($0).map { [$0] } ?? [] }, linked: { model($0).map { [$0] } ?? [] })
+        }
         step.freeze = { freeze($0, model, set) }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
@@ -202,11 +207,15 @@ extension Step {
             let new = models(object)
             return count(snapshot) == new.count
                 && haveIDs(snapshot) { index, id in
-                    id == targets.mapping.idOf(new[index]) && !targets.isDeleted(new[index])
+                    areSame(id, targets.mapping.idOf(new[index])) && !targets.isDeleted(new[index])
                 }
         }
         step.isClean = isClean
         step.isEmpty = { models($0).isEmpty }
+        step.objects = { models($0) }
+        step.letGo = { table, core, bit in
+            letGo(table, core, C.self, bit, ids: { targetIDs($0, haveIDs) }, linked: { models($0) })
+        }
         step.drop = { object, core, all in dropTargets(object, C.self, core, all, models, set) }
         step.link = { table, index, core in
             let targets = try core.table(C.self)
@@ -259,6 +268,16 @@ extension Step {
         if new.count < old.count { set(object, new) }
     }
 
+    /// Whether two ids are those of one row, as ``IDKey`` has it.
+    @inlinable @inline(__always) static func areSame<ID: Storable & Hashable>(_ left: ID, _ right: ID) -> Bool {
+        IDKey(left) == IDKey(right)
+    }
+
+    @inlinable @inline(__always) static func areSame<ID: Storable & Hashable>(_ left: ID?, _ right: ID?) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        return IDKey(left) == IDKey(right)
+    }
+
     /// What a loop's closure answers for one DTO off the loops.
     @inlinable @inline(__always) static func value<T>(of dto: D, _ get: (UnsafePointer<D>) -> T) -> T {
         withUnsafePointer(to: dto) { get($0) }
@@ -308,6 +327,10 @@ extension Step {
             }
         }
         step.drop = { object, core, all in dropTargets(object, C.self, core, all, get, set) }
+        step.objects = { get($0) }
+        step.letGo = { table, core, _ in
+            letGoHeld(table, core, C.self, foreignKey, key: key, linked: { get($0) })
+        }
         step.visit = { object, slot, core in
             let targets = try core.table(C.self)
             let holding = targets.holding(foreignKey)
@@ -323,7 +346,9 @@ extension Step {
                         other, slot, of: "\(targets.mapping.idOf(child))", C.schema.name)
                 }
             }
-            holding.note(slot, children, isNew: try core.table(D.self).snapshot(slot) == nil)
+            holding.note(
+                slot, targets.identity.deleted.isEmpty ? children : children.filter { !targets.isDeleted($0) },
+                isNew: try core.table(D.self).snapshot(slot) == nil)
         }
         step.forEachEdge = { table, core, body in
             guard let targets = try? core.table(C.self) else { return }

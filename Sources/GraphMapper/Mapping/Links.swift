@@ -4,7 +4,7 @@ where
     D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C
 {
     /// What the session does with this entry.
-    public private(set) var step: Step<D>
+    public internal(set) var step: Step<D>
     @usableFromInline init(_ step: Step<D>) { self.step = step }
 
     /// By an optional `Ref`.
@@ -102,7 +102,7 @@ where
     D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C
 {
     /// What the session does with this entry.
-    public private(set) var step: Step<D>
+    public internal(set) var step: Step<D>
     @usableFromInline init(_ step: Step<D>) { self.step = step }
 
     /// By an ordered list of `Ref`s, which may repeat.

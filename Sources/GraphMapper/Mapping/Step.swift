@@ -68,6 +68,16 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var setAside: ((D.Model, Int, SessionCore) -> () -> Void)?
     /// What makes a back-reference agree with the DTO that is about to be written, once it is.
     @usableFromInline var settle: ((D, D.Model, SessionCore) -> () -> Void)?
+    /// What happens to the link's targets when the object is deleted.
+    var rule = DeleteRule.nullify
+    /// What the model's link leads to.
+    @usableFromInline var objects: ((D.Model) -> [AnyObject])?
+    /// What the links of the table have led to and no longer do, each with its owner. It is given ``bit``.
+    @usableFromInline var letGo: ((Table<D>, SessionCore, UInt64) -> [(AnyObject, AnyObject)])?
+    /// Whom a back-reference names.
+    @usableFromInline var named: ((D.Model) -> AnyObject?)?
+    /// Whether the property counts the updates of its row.
+    var isVersion = false
     /// What keeps the link as it is now: what it answers puts that back.
     @usableFromInline var freeze: ((D.Model) -> () -> Void)?
     /// What is wrong with the entry, in a sentence.

@@ -20,6 +20,8 @@ public struct GraphError: Error, Sendable, CustomStringConvertible {
         public static let tooLarge = Kind("too large")
         /// A link is not where it could be written from.
         public static let unreachable = Kind("unreachable")
+        /// A link's rule denies a deletion.
+        public static let denied = Kind("denied")
         /// Something was called that may not be called now.
         public static let misuse = Kind("misuse")
     }
@@ -36,6 +38,10 @@ public struct GraphError: Error, Sendable, CustomStringConvertible {
     public var property: String?
     /// The way from the root to the place, such as `user(7).cart.items[3].price`.
     public var path: String?
+
+    /// What the app and another writer have both changed, all that was found; for errors of kind `.conflict` that a save
+    /// throws.
+    public var conflicts: [Conflict] = []
 
     /// An error of a kind, with what is known of its place.
     public init(

@@ -91,6 +91,18 @@ public final class LinkRows {
     }
 }
 
+extension Storable {
+    /// The value that these stored values are.
+    static func decoded(_ values: [StoredValue]) throws -> Self {
+        let rows = LinkRows()
+        for value in values { rows.append(value) }
+        return try rows.withCursor { cursor in
+            var position = RowPosition()
+            return try read(cursor, at: &position)
+        }
+    }
+}
+
 private struct StoredCell {
     var cell: Cell
     var storage: Int32

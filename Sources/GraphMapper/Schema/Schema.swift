@@ -80,6 +80,11 @@ public struct Schema<D>: Sendable {
     public let key: Property<D>?
     /// The names of a row's columns.
     public let columnNames: [String]
+    /// What appends the values of the columns, and the places of ordered links: insertions in bulk ask for no more.
+    let encoders: [@Sendable (D, inout [StoredValue]) -> Void]
+    let lists: [Int]
+    /// Whether a property is ``Lazy``.
+    let hasLazy: Bool
     /// What is wrong with the schema, in sentences. Empty for a good one.
     public let mistakes: [String]
     /// Makes a DTO from what the reader answers.
@@ -122,6 +127,9 @@ public struct Schema<D>: Sendable {
         key = properties.first(where: \.isKey)
         self.objects = objects?(properties.firstIndex(where: \.isKey) ?? -1)
         columnNames = properties.flatMap(\.columnNames)
+        hasLazy = properties.contains(where: \.isLazy)
+        encoders = properties.filter { !$0.isNested && !$0.isList }.map(\.encode)
+        lists = properties.indices.filter { [properties] in properties[$0].isList }
         columns = properties.flatMap { property in
             zip(property.columnNames, property.columns).map {
                 Column($1.storage, suffix: $0, isNullable: $1.isNullable)

@@ -8,7 +8,15 @@ public class AnyTable {
     var hasRequests: Bool { false }
     var hasUnmade: Bool { false }
     var hasConflict: Bool { false }
+    /// Takes this copy of an object before all others.
+    func prefer(_ dto: Any) {}
+    /// Lets copies that differ from the first be.
+    func ignoreCopies() {}
     func holds(_ model: AnyObject) -> Bool { false }
+    /// The class of its models.
+    var modelType: AnyClass { AnyTable.self }
+    /// Whether its models are of a class that this table's are a superclass of.
+    func isBase(of other: AnyTable) -> Bool { false }
     func wantAll() {}
     func requireLoaded() throws {}
     func startLoad() {}
@@ -24,6 +32,7 @@ public class AnyTable {
     /// The links to a type, each with how many objects it named; nil for one that the other side holds.
     func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] { [] }
     func fetch(from source: any GraphSource) async throws {}
+    func fetch(from source: any ImmediateSource) throws {}
     func checkGathered() throws {}
     func makeModels() throws -> Bool { false }
     func unmake() {}
@@ -37,6 +46,8 @@ public class AnyTable {
     func linkModels() throws {}
     func finishLoad() {}
     func startWalk() {}
+    /// Makes links follow what back-references have moved.
+    func moveHeld() {}
     func walk() throws -> Bool { false }
     func collect(into plan: inout WritePlan) throws {}
     func endWalk() {}
@@ -49,6 +60,41 @@ public class AnyTable {
     func hasSnapshot(_ slot: Int) -> Bool { false }
     func forgetSnapshot(_ slot: Int) {}
     func attach() {}
+    // Rules about what is deleted with what.
+    var hasDeleteRules: Bool { false }
+    func dependents() throws -> [RuledOut] { [] }
+    func orphans() throws -> [RuledOut] { [] }
+    func owned() -> [ObjectIdentifier] { [] }
+    func checkDenied() throws {}
+    func hide(_ object: AnyObject) -> Bool { false }
+    func show(_ object: AnyObject) {}
+    func forgetAdded(_ object: AnyObject) {}
+    func isHidden(_ object: AnyObject) -> Bool { false }
+    func isMoved(_ object: AnyObject, _ inverse: AnyKeyPath?, _ owner: AnyObject) -> Bool { false }
+    func object(at slot: Int) -> AnyObject? { nil }
+    func idText(of object: AnyObject) -> String { "" }
+    // Saves of what is edited.
+    var hasDeleted: Bool { false }
+    func markEdited(_ model: AnyObject) {}
+    func startEditedWalk() {}
+    func walkEdited() throws -> Bool { false }
+    func visit(_ slot: Int) {}
+    func visit(object: AnyObject) {}
+    func compareHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) {}
+    // Keys that change.
+    func keyChange(of object: AnyObject, to id: Any) throws -> (row: KeyChange?, follow: () -> Void)? { nil }
+    func rekey(_ slot: Int, to id: Any) throws -> () -> Void { {} }
+    func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
+    where T.ID: Storable & Hashable { {} }
+    // Savepoints.
+    func remember() -> () -> Void { {} }
+    func rememberEdited() -> [() -> Void] { [] }
+    // What a save asks about rows.
+    var rules: TableRules? { nil }
+    func keySlots() -> [[StoredValue]: Int] { [:] }
+    func idText(_ slot: Int) -> String { "" }
+    func wantSlot(_ slot: Int) {}
+    func mark(_ slot: Int, isDeleted: Bool) {}
     // Rows that a save finds under the ids of new objects.
     var hasInsertions: Bool { false }
     func lookUp(in source: any GraphSource) async throws -> Bool { false }
@@ -87,5 +133,5 @@ public class AnyTable {
     func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) {}
     func noteSaid(_ slot: Int, _ path: AnyKeyPath) {}
     func nameOf(_ dto: Any) -> String? { nil }
-    func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? { nil }
+    func describe(_ dto: Any) -> DTODescription? { nil }
 }

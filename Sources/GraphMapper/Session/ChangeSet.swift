@@ -56,12 +56,15 @@ public struct ChangeSet: Sendable, Hashable {
         public var values: [StoredValue]
         /// Their values as last read, in the order of the columns.
         public var expected: [StoredValue]
+        /// Whether the values are there only to make room for another change, and this row has another change to come.
+        public var isInterim: Bool
 
         /// Columns to set; `columns`, `values` and `expected` run in step.
         public init(
             table: String, keyColumns: [String], key: [StoredValue], columns: [String], values: [StoredValue],
-            expected: [StoredValue]
+            expected: [StoredValue], isInterim: Bool = false
         ) {
+            self.isInterim = isInterim
             self.table = table
             self.keyColumns = keyColumns
             self.key = key
@@ -83,6 +86,9 @@ public struct ChangeSet: Sendable, Hashable {
         public var base: [StoredValue]
         /// The targets' keys as they are to be, one after the other.
         public var targets: [StoredValue]
+        /// The columns of the key of the row that has the links; none if it is new, so
+        /// that it need not be looked for.
+        public var keyColumns: [String]
         /// The columns of the link table that hold the key of the row that has the links.
         public var ownerColumns: [String]
         /// The columns of the link table that hold a target's key: as many as the key has values.
@@ -91,19 +97,20 @@ public struct ChangeSet: Sendable, Hashable {
         /// The links of one property, as they were and as they are to be.
         public init(
             table: String, property: String, key: [StoredValue], base: [StoredValue], targets: [StoredValue],
-            ownerColumns: [String] = ["owner"], targetColumns: [String] = ["target"]
+            keyColumns: [String] = [], ownerColumns: [String] = ["owner"], targetColumns: [String] = ["target"]
         ) {
             self.table = table
             self.property = property
             self.key = key
             self.base = base
             self.targets = targets
+            self.keyColumns = keyColumns
             self.ownerColumns = ownerColumns
             self.targetColumns = targetColumns
         }
     }
 
-    /// A row that goes.
+    /// A row that goes, if it is still as the session last read it.
     public struct Deletion: Sendable, Hashable {
         /// The table's name.
         public var table: String
@@ -111,29 +118,100 @@ public struct ChangeSet: Sendable, Hashable {
         public var keyColumns: [String]
         /// The row's key.
         public var key: [StoredValue]
+        /// The columns that must be as expected; none to delete the row whatever it holds.
+        public var columns: [String]
+        /// Their values as last read, in the order of the columns.
+        public var expected: [StoredValue]
 
-        /// A row to delete.
-        public init(table: String, keyColumns: [String], key: [StoredValue]) {
+        /// A row to delete; `columns` and `expected` run in step.
+        public init(
+            table: String, keyColumns: [String], key: [StoredValue], columns: [String] = [],
+            expected: [StoredValue] = []
+        ) {
             self.table = table
             self.keyColumns = keyColumns
             self.key = key
+            self.columns = columns
+            self.expected = expected
         }
+    }
+}
+
+extension ChangeSet {
+    /// What a change found stored instead of what it expects. The change then has written nothing.
+    public struct Mismatch: Sendable, Hashable {
+        /// The place of the change among those that were to be applied.
+        public var place: Int
+        /// What is stored.
+        public var found: Found
+
+        /// A change that did not find what it expects.
+        public init(place: Int, found: Found) {
+            self.place = place
+            self.found = found
+        }
+    }
+
+    /// What is stored where a change expects something else.
+    public enum Found: Sendable, Hashable {
+        /// The row is not there any more.
+        case gone
+        /// The values of the change's columns, in their order.
+        case values([StoredValue])
+        /// The targets' keys of an ordered link, one after the other.
+        case list([StoredValue])
     }
 }
 
 /// Something that a change set can be applied to.
 public protocol ChangeSink {
     /// Applies one change. Changes come in an order that satisfies required foreign keys.
+    ///
+    /// - Throws: a ``GraphError`` with ``GraphError/conflicts`` if the row is not as the change expects.
     func apply(_ change: ChangeSet.Change) async throws
-    /// Applies all changes of a save, which may be in another order than theirs where unique values ask for it. Without
-    /// an implementation of one's own, they are applied one by one.
-    func apply(_ changes: ChangeSet) async throws
+    /// Applies changes in their order, up to one whose row is not as it expects, and answers what that one found; nil
+    /// when all are applied. Without an implementation of one's own they are applied one by one, and what `apply` throws
+    /// ends it.
+    func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch?
+    /// Gives a row another key, and lets everything that points to it follow.
+    ///
+    /// - Throws: a ``GraphError`` of kind `.conflict` if the row is not there. Without an implementation of one's own
+    ///   this is an error.
+    func apply(_ change: KeyChange) async throws
+    /// Runs `body`; if it throws, what it wrote is undone and the transaction goes on. May be nested. Without an
+    /// implementation of one's own this is an error, and sessions over the backing have no savepoints with saves in them.
+    func savepoint<T>(_ body: () async throws -> T) async throws -> T
+}
+
+/// An open transaction that a session can take part in: see ``GraphSession/join(_:_:)``.
+public protocol JoinableTransaction: ChangeSink, GraphSource {
+    /// Calls `restore` if what was written until now is undone: by a savepoint that is open, or with the transaction.
+    func whenUndone(_ restore: @escaping () throws -> Void)
 }
 
 extension ChangeSink {
-    /// Applies the changes one by one.
+    /// Applies all changes, in their order.
+    ///
+    /// - Throws: a ``GraphError`` with ``GraphError/conflicts`` if a row is not as a change expects.
     public func apply(_ changes: ChangeSet) async throws {
-        for change in changes.changes { try await apply(change) }
+        guard let mismatch = try await apply(changes.changes[...]) else { return }
+        throw GraphError(Conflict.all(of: changes.changes[mismatch.place], mismatch.found))
+    }
+
+    /// Applies the changes one by one.
+    public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
+        for change in changes { try await apply(change) }
+        return nil
+    }
+
+    /// Not known how.
+    public func apply(_ change: KeyChange) async throws {
+        throw GraphError(.misuse, "the backing cannot change keys", type: change.table)
+    }
+
+    /// Not known how.
+    public func savepoint<T>(_ body: () async throws -> T) async throws -> T {
+        throw GraphError(.misuse, "the backing's transactions have no savepoints; save outside session.savepoint")
     }
 }
 

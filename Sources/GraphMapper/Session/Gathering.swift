@@ -77,7 +77,12 @@ extension Table {
         guard let name = D.schema.property(at: foreignKey)?.name else {
             throw GraphError(.invalidSchema, "the schema does not read \(foreignKey)", type: D.schema.name)
         }
-        requests.append { source in try await source.fetch(D.self, where: name, isIn: owners) }
+        requests.append(
+            Request { source in
+                try await source.fetch(D.self, where: name, isIn: owners)
+            } immediately: { source in
+                try source.fetchNow(D.self, where: name, isIn: owners)
+            })
     }
 
     func wantEverything() {
@@ -102,9 +107,7 @@ extension Table {
     /// An optional's payload lies at its start (Swift ABI, single-payload enums), so that nothing is copied.
     @inlinable @inline(__always)
     func withPointer<T>(to index: Int, of array: ContiguousArray<D?>, _ body: (UnsafePointer<D>) throws -> T) rethrows
-
         -> T
-
     {
         try array.withUnsafeBufferPointer {
             try body(UnsafeRawPointer($0.baseAddress.unsafelyUnwrapped + index).assumingMemoryBound(to: D.self))
@@ -143,27 +146,58 @@ extension Table {
     }
 
     func fetchWanted(from source: any GraphSource) async throws {
-        let ids = wanted
-        let asked = requests
-        wanted = []
-        requests = []
-        if !ids.isEmpty {
-            mapping.passes.offerAll(self, try await source.fetch(D.self, ids: ids))
-            for id in ids where indices[IDKey(id)].flatMap({ incoming[Int($0)] }) == nil {
-                _ = try required(id)
-                if identity.slot(id).flatMap(snapshot) != nil { vanishing.append(id) }
-            }
+        let (ids, requests) = takeWanted()
+        if !ids.isEmpty { try receive(try await source.fetch(D.self, ids: ids), for: ids) }
+        for request in requests { mapping.passes.offerAll(self, try await request.fetch(source)) }
+        try checkLimit()
+    }
+
+    func fetchWanted(at source: any ImmediateSource) throws {
+        let (ids, requests) = takeWanted()
+        if !ids.isEmpty { try receive(try source.fetchNow(D.self, ids: ids), for: ids) }
+        for request in requests { mapping.passes.offerAll(self, try request.fetchNow(source)) }
+        try checkLimit()
+    }
+
+    private func takeWanted() -> ([D.ID], [Request<D>]) {
+        defer {
+            wanted = []
+            requests = []
         }
-        for request in asked { mapping.passes.offerAll(self, try await request(source)) }
+        return (wanted, requests)
+    }
+
+    /// Takes what a source has answered to a request for these ids.
+    private func receive(_ dtos: [D], for ids: [D.ID]) throws {
+        mapping.passes.offerAll(self, dtos)
+        for id in ids where indices[IDKey(id)].flatMap({ incoming[Int($0)] }) == nil {
+            _ = try required(id)
+            if identity.slot(id).flatMap(snapshot) != nil { vanishing.append(id) }
+        }
         core.gathered += ids.count
-        if arrived.count > core.limit {
-            let link = core.heaviestLink(to: ObjectIdentifier(D.self), of: arrived.count)
-            let advice =
-                link.map { "mark \($0) as onDemand, load less of the graph (loading:)" } ?? "ask for fewer objects"
-            throw GraphError(
-                .tooLarge,
-                "the load reached \(arrived.count) objects, more than the limit of \(core.limit); \(advice) or raise "
-                    + "the limit", type: D.schema.name)
-        }
+    }
+
+    private func checkLimit() throws {
+        guard arrived.count > core.limit else { return }
+        let link = core.heaviestLink(to: ObjectIdentifier(D.self), of: arrived.count)
+        let advice = link.map { "mark \($0) as onDemand, load less of the graph (loading:)" } ?? "ask for fewer objects"
+        throw GraphError(
+            .tooLarge,
+            "the load reached \(arrived.count) objects, more than the limit of \(core.limit); \(advice) or raise "
+                + "the limit", type: D.schema.name)
+    }
+}
+
+/// A request for the DTOs that a foreign key gives to some owners.
+struct Request<D> {
+    let fetch: (any GraphSource) async throws -> [D]
+    let fetchNow: (any ImmediateSource) throws -> [D]
+
+    init(
+        _ fetch: @escaping (any GraphSource) async throws -> [D],
+        immediately fetchNow: @escaping (any ImmediateSource) throws -> [D]
+    ) {
+        self.fetch = fetch
+        self.fetchNow = fetchNow
     }
 }

@@ -10,11 +10,24 @@ public protocol GraphBacking {
     func transaction(_ body: (any ChangeSink) async throws -> Void) async throws
     /// Whether it keeps DTOs of this type. The session maps others, but neither reads them again nor writes them.
     func stores(_ type: any DTO.Type) -> Bool
+    /// The columns of each unique index of a table, its key not among them: values are freed before they are taken.
+    func uniqueColumns(of table: String) -> [[String]]
+    /// Whether foreign keys are checked at commit. If not, a save writes rows in an order that satisfies them all the
+    /// time.
+    var defersForeignKeys: Bool { get }
+    /// The text of the statements that each change of a save runs, for ``GraphSession/plan()``.
+    func statements(for changes: ChangeSet) async throws -> [[String]]
 }
 
 extension GraphBacking {
     /// Everything, unless the backing says otherwise.
     public func stores(_ type: any DTO.Type) -> Bool { true }
+    /// None, unless the backing says otherwise.
+    public func uniqueColumns(of table: String) -> [[String]] { [] }
+    /// True, unless the backing says otherwise.
+    public var defersForeignKeys: Bool { true }
+    /// The shape of each change, for backings that have no text for it.
+    public func statements(for changes: ChangeSet) async throws -> [[String]] { changes.changes.map { [$0.shape] } }
 }
 
 /// An identity map and a unit of work: one instance for each stored object, and saves of what changed.
@@ -23,7 +36,10 @@ extension GraphBacking {
 /// functions run on the caller's actor. Loads and saves run one after the other.
 public final class GraphSession {
     let core = SessionCore()
-    let backing: (any GraphBacking)?
+    private let base: (any GraphBacking)?
+    /// The open transaction of a savepoint.
+    var nested: (any GraphBacking)?
+    var backing: (any GraphBacking)? { nested ?? base }
     private let mistakes: [String]
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -32,13 +48,17 @@ public final class GraphSession {
     ///   - backing: the database; nil for a session that only maps.
     ///   - mappings: one for each DTO type. Mistakes in them are raised, all at once, by the first use.
     public init(_ backing: (any GraphBacking)?, _ mappings: [any AnyMapping]) {
-        self.backing = backing
+        base = backing
         for mapping in mappings { mapping.register(in: core) }
         for table in core.order {
             if let type = table.dtoType {
                 table.isStored = !(type is any KeylessDTO.Type) && backing?.stores(type) ?? true
             }
             table.attach()
+        }
+        if let backing {
+            core.uniqueColumns = { backing.uniqueColumns(of: $0) }
+            core.defersForeignKeys = { backing.defersForeignKeys }
         }
         mistakes = mappings.flatMap { [core] in $0.validate(in: core) }
         if !mistakes.isEmpty { core.forgetTables() }
@@ -63,29 +83,24 @@ public final class GraphSession {
 
     /// Maps DTOs whose links are nested, or lead to objects that the session has.
     ///
+    /// - Parameter duplicates: what to make of copies of one object that differ.
     /// - Returns: one model a DTO, in order; the same instance for the same id.
     /// - Throws: ``GraphError`` of kind `.conflict` if two copies of one object differ, `.dangling` for a link to an
     ///   object that is nowhere, `.conversion` with the path. No model is changed then.
     @discardableResult
-    public func map<D: Mappable>(_ dtos: [D]) throws -> [D.Model]
+    public func map<D: Mappable>(_ dtos: [D], duplicates: DuplicatePolicy = .fail) throws -> [D.Model]
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try validate()
-        try notBusy()
-        let table = try core.table(D.self)
-        core.startLoad()
-        defer { core.releaseObjects() }
-        table.mapping.passes.offerAll(table, dtos)
-        core.noteRoots()
-        while try core.expand() { try core.requireLoaded() }
-        try materialise(dtos)
-        return try table.mapping.passes.models(table, dtos)
+        try load(dtos, .all, duplicates) { try core.requireLoaded() }
     }
 
     /// Loads the DTOs that `roots` fetches, and what they link to as far as `loading` says, from one snapshot of the
     /// backing.
+    ///
+    /// - Parameter duplicates: what to make of copies of one object that differ, as nested DTOs may.
     @discardableResult
     public func load<D: Mappable>(
-        _ type: D.Type, loading: Loading = .all, _ roots: (any GraphSource) async throws -> [D]
+        _ type: D.Type, loading: Loading = .all, duplicates: DuplicatePolicy = .fail,
+        _ roots: (any GraphSource) async throws -> [D]
     ) async throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
         let table = try core.table(D.self)
@@ -95,19 +110,30 @@ public final class GraphSession {
         try await required(backing).snapshot { source in
             core.startLoad()
             core.loading = loading
-            defer {
-                core.loading = .all
-                core.releaseObjects()
-            }
+            defer { endLoad() }
             loaded = try await roots(source)
-            table.mapping.passes.offerAll(table, loaded)
-            core.noteRoots()
-            while try core.expand() {
-                for table in core.order where table.hasRequests { try await table.fetch(from: source) }
+            try await gather(table, loaded, from: source)
+            if duplicates != .fail, core.hasConflict, core.choose(duplicates, among: loaded.map { (D.self, $0) }) {
+                try await gather(table, loaded, from: source)
+                core.ignoreCopies()
             }
             try materialise(loaded)
         }
         return try table.mapping.passes.models(table, loaded)
+    }
+
+    /// Loads what the DTOs link to, as far as `loading` says, from a source that answers at once: inside a transaction, for
+    /// one. Nothing is awaited.
+    ///
+    /// - Throws: ``GraphError`` of kind `.misuse` while a load or save of the session is under way, and whatever else a
+    ///   load throws.
+    @discardableResult
+    public func load<D: Mappable>(
+        _ roots: [D], loading: Loading = .all, duplicates: DuplicatePolicy = .fail, from source: any ImmediateSource
+    ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try load(roots, loading, duplicates) {
+            for table in core.order where table.hasRequests { try table.fetch(from: source) }
+        }
     }
 
     /// The object with this id: from the session if it has it, without a query, else from the backing.
@@ -116,6 +142,54 @@ public final class GraphSession {
         try validate()
         if let known = try core.table(D.self).model(id) { return known }
         return try await load(type, loading: loading) { try await $0.fetch(type, ids: [id]) }.first
+    }
+
+    /// The object with this id: from the session if it has it, without a query, else from a source that answers at once.
+    public func find<D: Mappable>(
+        _ type: D.Type, _ id: D.ID, loading: Loading = .all, from source: any ImmediateSource
+    ) throws -> D.Model? where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
+        if let known = try core.table(D.self).model(id) { return known }
+        return try load(source.fetchNow(type, ids: [id]), loading: loading, from: source).first
+    }
+
+    private func load<D: Mappable>(
+        _ roots: [D], _ loading: Loading, _ duplicates: DuplicatePolicy, _ fetch: () throws -> Void
+    ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
+        try notBusy()
+        let table = try core.table(D.self)
+        core.startLoad()
+        core.loading = loading
+        defer { endLoad() }
+        func gather() throws {
+            start(table, roots)
+            while try core.expand() { try fetch() }
+        }
+        try gather()
+        if duplicates != .fail, core.hasConflict, core.choose(duplicates, among: roots.map { (D.self, $0) }) {
+            try gather()
+            core.ignoreCopies()
+        }
+        try materialise(roots)
+        return try table.mapping.passes.models(table, roots)
+    }
+
+    private func gather<D: Mappable>(_ table: Table<D>, _ roots: [D], from source: any GraphSource) async throws {
+        start(table, roots)
+        while try core.expand() {
+            for table in core.order where table.hasRequests { try await table.fetch(from: source) }
+        }
+    }
+
+    private func start<D: Mappable>(_ table: Table<D>, _ roots: [D]) {
+        table.mapping.passes.offerAll(table, roots)
+        core.noteRoots()
+    }
+
+    private func endLoad() {
+        core.loading = .all
+        core.releaseObjects()
     }
 
     private func materialise<D: Mappable>(_ roots: [D]) throws {
@@ -148,34 +222,7 @@ public final class GraphSession {
     /// What a save would do now. Touches neither the models nor the backing. Complexity: O(objects held).
     public func changes() throws -> ChangeSet {
         try validate()
-        return try core.plan().changeSet(ranks: core.ranks())
-    }
-
-    /// Writes what changed, in one transaction.
-    ///
-    /// New objects are inserted. If that fails and rows turn out to be there under their ids, the same transaction that
-    /// looks them up writes what differs as updates instead: whether an object is new is found out, not guessed, and a
-    /// save of objects that are new pays nothing for it. What such an object leaves nil or empty is kept.
-    ///
-    /// - Returns: what was written. Edits made while it waited are left for the next save.
-    /// - Throws: whatever goes wrong; the session and the backing are then as before, and the same save can be
-    ///   tried again.
-    @discardableResult
-    public func save() async throws -> ChangeSet {
-        try validate()
-        await acquire()
-        defer { release() }
-        let plan = try core.plan()
-        let changes = plan.changeSet(ranks: core.ranks())
-        if !changes.isEmpty {
-            do {
-                try await required(backing).transaction { sink in try await sink.apply(changes) }
-            } catch {
-                return try await saveFinding(error)
-            }
-        }
-        core.commit(plan)
-        return changes
+        return ChangeSet(try core.plan().order.changes)
     }
 
     /// The DTO of a model, with its nested DTOs. Objects of classes are new ones, linked to each other as the models are.

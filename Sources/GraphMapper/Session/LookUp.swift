@@ -1,8 +1,7 @@
 extension GraphSession {
-    /// A save failed: if rows are there under the ids of objects that it took for new, it is done again with updates of
-    /// those. They are looked up again in the transaction that writes.
-    func saveFinding(_ error: any Error) async throws -> ChangeSet {
-        defer { for table in core.order { table.endLookUp() } }
+    /// Whether a save failed because rows are there under the ids of objects that it took for new. Then it is done again
+    /// with updates of those, which are looked up again in the transaction that writes.
+    func findRows() async throws -> Bool {
         var isFound = false
         // An error of this look is not the one to report.
         try? await required(backing).snapshot { source in
@@ -10,20 +9,10 @@ extension GraphSession {
                 if try await table.lookUp(in: source) { isFound = true }
             }
         }
-        guard isFound else { throw error }
+        guard isFound else { return false }
         // What came by another DTO type says only so much of a row: the rest is loaded.
         try await read(.keepingChanges) { for table in core.order { table.wantFound() } }
-        var plan = WritePlan()
-        var changes = ChangeSet()
-        try await required(backing).transaction { sink in
-            guard let source = sink as? any GraphSource else { throw error }
-            for table in core.order where table.hasInsertions { _ = try await table.lookUp(in: source) }
-            plan = try core.plan()
-            changes = plan.changeSet(ranks: core.ranks())
-            try await sink.apply(changes)
-        }
-        core.commit(plan)
-        return changes
+        return true
     }
 }
 
@@ -57,6 +46,7 @@ extension Table {
         let new = try rebuilt(row, model, slot)
         let change = D.schema.update(from: row, to: new)
         plan.update(change.row, change.links, false)
+        note(row, new, in: &plan)
         let written = writtenLinks(of: model)
         plan.commit.append { [self] in
             let slot = stored(new, model, slot)

@@ -116,10 +116,10 @@ extension Table {
                     guard let read = step.read else { continue }
                     if !isOld {
                         if !isHeld(step, slot, model) { try read(dto, model) }
-                    } else if isUnedited(step.isClean, slot, model) || takesTheirs(step, slot, model, dto)
-                        || isSaidElsewhere(step, slot)
-                    {
+                    } else if isUnedited(step.isClean, slot, model) || isSaidElsewhere(step, slot) {
                         try read(dto, model)
+                    } else {
+                        try settle(step, slot, model, dto, read)
                     }
                 }
             }

@@ -1,38 +1,15 @@
-/// One property that the app and another writer have both changed since the session last read it.
-public struct MergeConflict: Sendable {
-    /// Whose value is kept.
-    public enum Winner: Sendable, Hashable {
-        /// The app's, which the next save writes.
-        case mine
-        /// The other writer's.
-        case theirs
-    }
-
-    /// The name of the DTO's table.
-    public let type: String
-    /// The object's id, as text.
-    public let id: String
-    /// The property's name.
-    public let property: String
-    /// What the session last read.
-    public let base: [StoredValue]
-    /// What the app has made of it.
-    public let mine: [StoredValue]
-    /// What is stored now.
-    public let theirs: [StoredValue]
-}
-
 /// What a refresh does with the app's unsaved changes.
 public struct RefreshMode {
     let isDiscarding: Bool
-    let merge: ((MergeConflict) -> MergeConflict.Winner)?
+    let merge: ((Conflict) -> Conflict.Resolution)?
 
     /// Properties that the app has changed keep the app's value.
     public static var keepingChanges: Self { Self(isDiscarding: false, merge: nil) }
     /// Everything takes what is stored; new and deleted objects that were not saved are forgotten.
     public static var discardingChanges: Self { Self(isDiscarding: true, merge: nil) }
-    /// Asks about each value that both have changed. Links that the app has changed keep the app's.
-    public static func merging(_ winner: @escaping (MergeConflict) -> MergeConflict.Winner) -> Self {
+    /// Asks about each value that both have changed. Links that the app has changed keep the app's. What is merged is a
+    /// change of the app's, which the next save writes.
+    public static func merging(_ winner: @escaping (Conflict) -> Conflict.Resolution) -> Self {
         Self(isDiscarding: false, merge: winner)
     }
 }
@@ -108,7 +85,7 @@ extension SessionCore {
 
     /// The table that an object is read and written through.
     func storedTable(for model: AnyObject) throws -> AnyTable {
-        let tables = order.filter { $0.isStored && $0.holds(model) }
+        let tables = tables(holding: model).filter(\.isStored)
         let known = tables.first { $0.state(of: model).map { $0 != .new } ?? false }
         guard let table = known ?? tables.first else { return try anyTable(for: model) }
         return table
@@ -116,21 +93,39 @@ extension SessionCore {
 }
 
 extension Table {
-    /// Whether a property that the app has changed takes the other writer's value.
+    /// What becomes of a property that the app has changed.
     @usableFromInline
-    func takesTheirs(_ step: Step<D>, _ slot: Int, _ model: D.Model, _ theirs: UnsafePointer<D>) -> Bool {
+    func settle(
+        _ step: Step<D>, _ slot: Int, _ model: D.Model, _ theirs: UnsafePointer<D>,
+        _ read: (UnsafePointer<D>, D.Model) throws -> Void
+    ) throws {
         guard let merge = core.merge, let isSame = step.isSame, let old = snapshots[slot],
             let place = D.schema.properties.firstIndex(where: { $0.path == step.property }),
             withUnsafePointer(to: old, { !isSame($0, theirs) }),
             let answer = step.answer, let mine = try? answer(model, old, core),
             let copy = try? D.schema.make(answering: { $0 == place ? mine : old[keyPath: D.schema.properties[$0].path] }
             )
-        else { return false }
+        else { return }
         let property = D.schema.properties[place]
-        let conflict = MergeConflict(
-            type: D.schema.name, id: "\(old.id)", property: property.name, base: property.stored(old),
+        let conflict = Conflict(
+            .value, type: D.schema.name, id: "\(old.id)", property: property.name, base: property.stored(old),
             mine: property.stored(copy), theirs: property.stored(theirs.pointee))
-        return conflict.mine != conflict.theirs && merge(conflict) == .theirs
+        guard conflict.mine != conflict.theirs else { return }
+        switch merge(conflict) {
+        case .mine: return
+        case .theirs: try read(theirs, model)
+        case .merged(let values):
+            guard values.count == conflict.mine.count, let type = property.type as? any Storable.Type else {
+                throw GraphError(
+                    .misuse, "\(conflict.mine.count) values are to be merged, not \(values.count)",
+                    type: conflict.type, id: conflict.id, property: conflict.property)
+            }
+            let merged = try type.decoded(values)
+            let dto = try D.schema.make(answering: {
+                $0 == place ? merged : theirs.pointee[keyPath: D.schema.properties[$0].path]
+            })
+            try withUnsafePointer(to: dto) { try read($0, model) }
+        }
     }
 
     // MARK: Rows that have vanished

@@ -1,25 +1,31 @@
 extension Schema where D: Identifiable, D.ID: Storable {
     /// What inserts a DTO's row: the row, then its ordered links.
     public func insertion(of dto: D) -> (row: ChangeSet.Change, links: [ChangeSet.Change]) {
+        if hasLazy { return insertion(leavingOutUnread: dto) }
         var row = ChangeSet.Insertion(table: name, columns: columnNames, values: [], key: key(of: dto))
         row.values.reserveCapacity(columnNames.count)
-        var links: [ChangeSet.Change] = []
-        for property in properties where !property.isNested {
-            if property.isList {
-                let targets = property.stored(dto)
-                if !targets.isEmpty { links.append(relink(property, row.key, [], targets)) }
-            } else {
-                property.encode(dto, &row.values)
-                if property.isLazy, row.values.count < row.columns.count { leaveOut(property, &row) }
-            }
-        }
-        return (.insert(row), links)
+        for encode in encoders { encode(dto, &row.values) }
+        return (.insert(row), insertedLinks(of: dto, row.key))
     }
 
-    /// A lazy value that is not there encodes to nothing: its columns are left to the engine.
-    private func leaveOut(_ property: Property<D>, _ row: inout ChangeSet.Insertion) {
-        guard row.columns.dropFirst(row.values.count).starts(with: property.columnNames) else { return }
-        row.columns.removeSubrange(row.values.count..<row.values.count + property.columns.count)
+    /// A lazy value that is unread encodes to nothing: its columns are left to the engine.
+    private func insertion(leavingOutUnread dto: D) -> (row: ChangeSet.Change, links: [ChangeSet.Change]) {
+        var row = ChangeSet.Insertion(table: name, columns: [], values: [], key: key(of: dto))
+        for property in properties where !property.isNested && !property.isList {
+            let before = row.values.count
+            property.encode(dto, &row.values)
+            if row.values.count > before { row.columns += property.columnNames }
+        }
+        return (.insert(row), insertedLinks(of: dto, row.key))
+    }
+
+    private func insertedLinks(of dto: D, _ key: [StoredValue]) -> [ChangeSet.Change] {
+        var links: [ChangeSet.Change] = []
+        for place in lists {
+            let targets = properties[place].stored(dto)
+            if !targets.isEmpty { links.append(relink(properties[place], key, [], targets, of: [])) }
+        }
+        return links
     }
 
     /// What makes `old` into `new`, but for what `new` leaves unset, the names of the properties that are written among it.
@@ -32,14 +38,16 @@ extension Schema where D: Identifiable, D.ID: Storable {
             table: name, keyColumns: keyColumns, key: key(of: old), columns: [], values: [], expected: [])
         var links: [ChangeSet.Change] = []
         var names: [String] = []
-        for property in properties where !property.isNested && (all || !property.isSame(old, new)) {
+        for place in properties.indices
+        where !properties[place].isNested && (all || !properties[place].isSame(old, new)) {
+            let property = properties[place]
             // What was not read cannot be compared with what is stored: it is set by a patch.
             if property.isUnset(new) || property.isLazy || property.isKey && all { continue }
             names.append(property.name)
             let before = property.stored(old)
             let after = property.stored(new)
             if property.isList {
-                links.append(relink(property, row.key, before, after))
+                links.append(relink(property, row.key, before, after, of: keyColumns))
                 continue
             }
             for (column, pair) in zip(property.columnNames, zip(before, after)) where all || pair.0 != pair.1 {
@@ -51,9 +59,15 @@ extension Schema where D: Identifiable, D.ID: Storable {
         return (row.columns.isEmpty ? nil : .update(row), links, names)
     }
 
-    /// What deletes a DTO's row.
+    /// What deletes a DTO's row, if its columns still hold what the DTO has.
     public func deletion(of dto: D) -> ChangeSet.Change {
-        .delete(.init(table: name, keyColumns: keyColumns, key: key(of: dto)))
+        var row = ChangeSet.Deletion(table: name, keyColumns: keyColumns, key: key(of: dto))
+        for property in properties
+        where !property.isNested && !property.isList && !property.isKey && !property.isLazy {
+            row.columns += property.columnNames
+            property.encode(dto, &row.expected)
+        }
+        return .delete(row)
     }
 
     private var keyColumns: [String] { key?.columnNames ?? [] }
@@ -65,13 +79,14 @@ extension Schema where D: Identifiable, D.ID: Storable {
     }
 
     private func relink(
-        _ property: Property<D>, _ key: [StoredValue], _ base: [StoredValue], _ targets: [StoredValue]
+        _ property: Property<D>, _ key: [StoredValue], _ base: [StoredValue], _ targets: [StoredValue],
+        of keyColumns: [String]
     ) -> ChangeSet.Change {
         let columns = linkColumns(of: property)
         return .relink(
             .init(
                 table: name, property: property.name, key: key, base: base, targets: targets,
-                ownerColumns: columns.owner, targetColumns: columns.target))
+                keyColumns: keyColumns, ownerColumns: columns.owner, targetColumns: columns.target))
     }
 }
 

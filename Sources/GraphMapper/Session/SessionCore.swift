@@ -14,9 +14,12 @@ public final class SessionCore {
     var loading = Loading.all
     var level = 0
     /// Who wins where the app and another writer have changed one property; nil for the app.
-    @usableFromInline var merge: ((MergeConflict) -> MergeConflict.Winner)?
+    @usableFromInline var merge: ((Conflict) -> Conflict.Resolution)?
     /// The tables by the identity map that they share.
     private var sharers: [ObjectIdentifier: [AnyTable]] = [:]
+    /// What the backing checks.
+    var uniqueColumns: (String) -> [[String]] = { _ in [] }
+    var defersForeignKeys: () -> Bool = { true }
     /// Called when everything is gathered and made, before any model is touched.
     var beforeTouching: (() throws -> Void)?
 
@@ -69,9 +72,15 @@ public final class SessionCore {
 
     /// The table whose models are of this instance's class.
     func anyTable(for model: AnyObject) throws -> AnyTable {
-        let tables = order.filter { $0.holds(model) }
+        let tables = tables(holding: model)
         if let table = tables.first(where: \.isStored) ?? tables.first { return table }
         throw GraphError(.invalidSchema, "the session has no mapping whose model is \(type(of: model))")
+    }
+
+    /// The tables of the model's class, or else of the nearest superclass that is mapped.
+    func tables(holding model: AnyObject) -> [AnyTable] {
+        let all = order.filter { $0.holds(model) }
+        return all.filter { table in !all.contains { table.isBase(of: $0) } }
     }
 
     // MARK: Loading
@@ -145,8 +154,12 @@ public final class SessionCore {
 
     /// Makes the session agree with what was stored.
     func commit(_ plan: WritePlan) {
+        for object in plan.ruledOut where object.table.hide(object.object) {
+            object.table.forgetAdded(object.object)
+        }
         for step in plan.commit { step() }
         for step in plan.settle { step() }
+        for table in order { table.moveHeld() }
         guard plan.isDeleting else { return }
         for table in order { table.dropDeleted() }
         for step in plan.forget { step() }
@@ -155,89 +168,15 @@ public final class SessionCore {
 
     /// Walks everything that the session knows, and what it reaches; answers the changes with what to do once
     /// they are stored.
-    func plan() throws -> WritePlan {
-        defer { for table in order { table.endWalk() } }
-        for table in order { table.startWalk() }
-        var isProgressing = true
-        while isProgressing {
-            isProgressing = false
-            for table in order where try table.walk() { isProgressing = true }
-        }
+    func plan(_ scope: SaveScope = .all) throws -> WritePlan {
         var plan = WritePlan()
+        defer {
+            for table in order { table.endWalk() }
+            show(plan.ruledOut)
+        }
+        try walkRuled(&plan.ruledOut, scope)
         for table in order where table.isStored { try table.collect(into: &plan) }
+        plan.order = try plan.ordered(self)
         return plan
-    }
-}
-
-/// A change set in the making, and what the session does once it is stored.
-struct WritePlan {
-    var inserts: [Int: [ChangeSet.Change]] = [:]
-    var updates: [ChangeSet.Change] = []
-    var relinks: [ChangeSet.Change] = []
-    var deletes: [Int: [ChangeSet.Change]] = [:]
-    var commit: [() -> Void] = []
-    /// What it does when every object is registered.
-    var settle: [() -> Void] = []
-    /// What is planned for rows that two tables of one model share.
-    private var shared: [ChangeSet.Change: Int] = [:]
-    /// What it forgets then, after all links to it are gone.
-    var forget: [() -> Void] = []
-    var isDeleting = false
-
-    mutating func delete(_ change: ChangeSet.Change, _ rank: Int, _ isShared: Bool) {
-        if isShared, shared.updateValue(0, forKey: change) != nil { return }
-        deletes[rank, default: []].append(change)
-    }
-
-    /// - Parameter isShared: whether another DTO type may have planned the same for the same row.
-    mutating func update(_ row: ChangeSet.Change?, _ links: [ChangeSet.Change], _ isShared: Bool) {
-        guard isShared else {
-            if let row { updates.append(row) }
-            relinks += links
-            return
-        }
-        for link in links where shared.updateValue(0, forKey: link) == nil { relinks.append(link) }
-        guard let row, case .update(var new) = row else { return }
-        let key = ChangeSet.Change.delete(.init(table: new.table, keyColumns: new.keyColumns, key: new.key))
-        guard let place = shared[key], case .update(let known) = updates[place] else {
-            shared[key] = updates.count
-            updates.append(row)
-            return
-        }
-        let left = new.columns.indices.filter { !known.columns.contains(new.columns[$0]) }
-        guard !left.isEmpty else { return }
-        new.columns = known.columns + left.map { new.columns[$0] }
-        new.values = known.values + left.map { new.values[$0] }
-        new.expected = known.expected + left.map { new.expected[$0] }
-        updates[place] = .update(new)
-    }
-
-    /// Parents before children for inserts, children before parents for deletes.
-    func changeSet(ranks: [Int]) -> ChangeSet {
-        var changes: [ChangeSet.Change] = []
-        for index in ranks.reversed() { changes += deletes[index] ?? [] }
-        changes += updates
-        for index in ranks { changes += inserts[index] ?? [] }
-        return ChangeSet(changes + relinks)
-    }
-}
-
-extension SessionCore {
-    /// Indices of `order`, so that a type comes after those that its columns refer to. Types on a cycle keep the
-    /// order of registration; their foreign keys are checked at commit.
-    func ranks() -> [Int] {
-        var result: [Int] = []
-        var state = [Int](repeating: 0, count: order.count)
-        func visit(_ index: Int) {
-            guard state[index] == 0 else { return }
-            state[index] = 1
-            for target in order[index].columnTargets {
-                if let next = order.firstIndex(where: { $0.recordType == ObjectIdentifier(target) }) { visit(next) }
-            }
-            state[index] = 2
-            result.append(index)
-        }
-        for index in order.indices { visit(index) }
-        return result
     }
 }

@@ -3,6 +3,8 @@ import Foundation
 /// A session's table of one DTO type: the mapping, the snapshots by slot, and what the load under way has gathered.
 public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline let mapping: Mapping<D>
+    /// The DTO's schema: asking the type for it copies it.
+    let schema = D.schema
     @usableFromInline let identity: IdentityMap<D.ID>
     @usableFromInline unowned let core: SessionCore
     /// What the source last answered, or a save last wrote, by slot.
@@ -38,12 +40,17 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     var expanded = 0
     private var roots: Int32 = 0
     var levelEnd = Int.max
-    var requests: [(any GraphSource) async throws -> [D]] = []
+    var requests: [Request<D>] = []
 
     // The walk under way.
     @exclusivity(unchecked) @usableFromInline var walked = 0
     @exclusivity(unchecked) @usableFromInline var found: [D.ID] = []
-    var added: [D.Model] = []
+    var added = AddedObjects<D.Model>()
+    /// What the app says that it edits, and when it last said so.
+    var edited: [ObjectIdentifier: (model: D.Model, stamp: Int)] = [:]
+    var editStamp = 0
+    /// The walk of a save of what is edited.
+    var partial: PartialWalk?
 
     /// Slots of objects whose rows another writer has deleted.
     @usableFromInline var vanished: Set<Int> = []
@@ -73,6 +80,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         D.schema.properties.compactMap { $0.isList ? nil : $0.link?.record }
     }
     override func holds(_ model: AnyObject) -> Bool { model is D.Model }
+    override var modelType: AnyClass { D.Model.self }
+    override func isBase(of other: AnyTable) -> Bool {
+        other.modelType != D.Model.self && other.modelType is D.Model.Type
+    }
 
     // MARK: Looking up
 
@@ -126,6 +137,12 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var hasUnexpanded: Bool { expanded < arrived.count || !copies.isEmpty }
     override var hasRequests: Bool { !wanted.isEmpty || !requests.isEmpty }
     override var hasConflict: Bool { differing }
+    override func prefer(_ dto: Any) {
+        guard let dto = dto as? D else { return }
+        mapping.passes.offerAll(self, [dto])
+        pool?.roots = nil
+    }
+    override func ignoreCopies() { differing = false }
     override func startLoad() {
         resetLoad()
         pool?.roots = nil
@@ -141,6 +158,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] { linkCounts(to: target) }
     override func expand() throws { try followLinks() }
     override func fetch(from source: any GraphSource) async throws { try await fetchWanted(from: source) }
+    override func fetch(from source: any ImmediateSource) throws { try fetchWanted(at: source) }
 
     override var hasUnmade: Bool { !unmade.isEmpty }
     override func checkGathered() throws { try checkLoad() }
@@ -163,7 +181,57 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func add(_ model: AnyObject) throws { try addModel(model) }
     override func delete(_ model: AnyObject) throws { try deleteModel(model) }
     override func startWalk() { resetWalk() }
+    override func moveHeld() { for holding in holdings.values { holding.finishMoves() } }
     override func attach() { for step in mapping.steps { step.attach?(core) } }
+    private(set) lazy var ownRules: TableRules = {
+        var rules = TableRules(D.schema)
+        rules.version = mapping.steps.first(where: \.isVersion)?.property.flatMap {
+            D.schema.columnNames(at: $0)?.first
+        }
+        return rules
+    }()
+    /// Whether an update may change a part of a unique value or of a foreign key.
+    var hasCompounds: Bool {
+        ownRules.hasCompounds || core.uniqueColumns(D.schema.name).contains { $0.count > 1 }
+    }
+    override var hasDeleteRules: Bool { mapping.steps.contains { $0.rule != .nullify } }
+    override func dependents() throws -> [RuledOut] { try cascading() }
+    override func orphans() throws -> [RuledOut] { try letGo() }
+    override func owned() -> [ObjectIdentifier] { ownedObjects() }
+    override func checkDenied() throws { try checkDenials() }
+    override func hide(_ object: AnyObject) -> Bool { hideObject(object) }
+    override func show(_ object: AnyObject) { showObject(object) }
+    override func forgetAdded(_ object: AnyObject) { added.remove(object) }
+    override func isHidden(_ object: AnyObject) -> Bool { (object as? D.Model).map(isDeleted) ?? false }
+    override func isMoved(_ object: AnyObject, _ inverse: AnyKeyPath?, _ owner: AnyObject) -> Bool {
+        isMovedAway(object, inverse, owner)
+    }
+    override func object(at slot: Int) -> AnyObject? { model(at: slot) }
+    override func idText(of object: AnyObject) -> String { (object as? D.Model).map { "\(mapping.idOf($0))" } ?? "" }
+    override var hasDeleted: Bool { !identity.deleted.isEmpty || !identity.dropped.isEmpty }
+    override func markEdited(_ model: AnyObject) { markAsEdited(model) }
+    override func startEditedWalk() { startPartialWalk() }
+    override func walkEdited() throws -> Bool { try walkPartially() }
+    override func visit(_ slot: Int) { partial?.visit(slot) }
+    override func visit(object: AnyObject) { visitOwner(object) }
+    override func compareHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) {
+        compare(heldBy: owner, foreignKey, objects)
+    }
+    override func keyChange(of object: AnyObject, to id: Any) throws -> (row: KeyChange?, follow: () -> Void)? {
+        try change(of: object, to: id)
+    }
+    override func rekey(_ slot: Int, to id: Any) throws -> () -> Void { try rekeying(slot, to: id) }
+    override func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
+    where T.ID: Storable & Hashable { try following(type, from: old, to: new) }
+    override func remember() -> () -> Void { remembered() }
+    override func rememberEdited() -> [() -> Void] { editedModels() }
+    override var rules: TableRules? { ownRules }
+    override func keySlots() -> [[StoredValue]: Int] { slotsByKey() }
+    override func idText(_ slot: Int) -> String { snapshot(slot).map { "\($0.id)" } ?? "" }
+    override func wantSlot(_ slot: Int) { if let id = snapshot(slot)?.id { _ = want(id) } }
+    override func mark(_ slot: Int, isDeleted: Bool) {
+        if isDeleted { identity.deleted.insert(slot) } else { identity.deleted.remove(slot) }
+    }
     override var hasInsertions: Bool { !inserting.isEmpty }
     override func lookUp(in source: any GraphSource) async throws -> Bool { try await findRows(in: source) }
     override func wantFound() { wantFoundRows() }
@@ -179,7 +247,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func clear(_ model: AnyObject, _ path: AnyKeyPath) throws { try clearLink(model, path) }
     override func requireLink(_ path: AnyKeyPath) throws { _ = try link(path) }
     override func forgetPending() {
-        added = []
+        added = AddedObjects()
         identity.deleted = []
         identity.dropped = [:]
     }
@@ -220,5 +288,5 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) { forEachNested(dto, visit) }
     override func identity(of dto: Any) -> ObjectIdentifier? { objectIdentity(dto) }
     override func nameOf(_ dto: Any) -> String? { placeName(dto) }
-    override func describe(_ dto: Any) -> (name: String, id: String, values: [(String, String?)])? { description(dto) }
+    override func describe(_ dto: Any) -> DTODescription? { description(dto) }
 }

@@ -17,7 +17,7 @@ extension Table {
 
     func deleteModel(_ model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
-        added.removeAll { $0 === model }
+        added.remove(model)
         if let slot = knownSlot(of: model) {
             identity.deleted.insert(slot)
         } else {
@@ -53,14 +53,25 @@ extension Table {
             throw twoInstances(model)
         }
         if !identity.evicted.isEmpty, identity.isEvicted(model) { return -1 }
+        if type(of: model) != D.Model.self { try checkClass(model) }
         found.append(id)
         return identity.register(id, model)
+    }
+
+    /// A subclass that has a mapping of its own is stored by that one; here its own properties would be lost.
+    @usableFromInline func checkClass(_ model: D.Model) throws {
+        guard let other = core.tables(holding: model).first, other !== self, isBase(of: other) else { return }
+        throw GraphError(
+            .misuse,
+            "a link to \(D.schema.name) leads to a \(type(of: model)), which is stored as \(other.name); link to that, "
+                + "or map the subclass as \(D.schema.name)", type: D.schema.name, id: "\(mapping.idOf(model))")
     }
 
     func resetWalk() {
         for holding in holdings.values { holding.startWalk() }
         found = []
         walked = 0
+        partial = nil
     }
 
     @inlinable func walkEach() throws -> Bool {
@@ -100,11 +111,14 @@ extension Table {
         let rank = core.order.firstIndex { $0 === self } ?? 0
         let isShared = core.sharing(self).count > 1
         inserting = []
-        for slot in try mapping.passes.findChanged(self) {
+        for slot in try partial.map(changedSlots) ?? mapping.passes.findChanged(self) {
             guard let model = model(at: slot) else { continue }
             let old = vanished.contains(slot) ? nil : snapshots[slot]
             if identity.deleted.contains(slot) {
-                if let old { plan.delete(D.schema.deletion(of: old), rank, isShared) }
+                if let old {
+                    plan.delete(D.schema.deletion(of: old), rank, isShared)
+                    noteDeleted(old, in: &plan)
+                }
                 let id = mapping.idOf(model)
                 plan.isDeleting = true
                 plan.forget.append { [self] in forget(id) }
@@ -113,13 +127,14 @@ extension Table {
             } else if let old {
                 try checkWhole(slot, model)
                 let new = try rebuilt(old, model, slot)
-                guard new.id == old.id else {
+                guard IDKey(new.id) == IDKey(old.id) else {
                     throw GraphError(
                         .misuse, "its id became \(new.id); ids do not change, so delete it and add another",
                         type: D.schema.name, id: "\(old.id)")
                 }
-                let change = D.schema.update(from: old, to: new)
+                let change = schema.update(from: old, to: new)
                 plan.update(change.row, change.links, isShared)
+                note(old, new, in: &plan)
                 let written = writtenLinks(of: model)
                 plan.commit.append { [self] in
                     snapshots[slot] = new
@@ -134,7 +149,7 @@ extension Table {
                 let new = try record(of: model)
                 inserting.append(new.id)
                 settle(new, model, &plan)
-                let change = D.schema.insertion(of: new)
+                let change = schema.insertion(of: new)
                 plan.inserts[rank, default: []].append(change.row)
                 plan.relinks += change.links
                 plan.commit.append { [self] in _ = stored(new, model, slot) }
@@ -142,6 +157,7 @@ extension Table {
         }
         if !identity.dropped.isEmpty { plan.isDeleting = true }
         let held = holdings.values.map { ($0, $0.pending) }
+        plan.commit.append(marksTaken())
         plan.commit.append { [self] in
             // Objects added while the save waited are left for the next one.
             added.removeAll { model in
@@ -206,10 +222,10 @@ extension Table {
 
     /// The DTO of a loaded model: properties that are clean as in the snapshot.
     func rebuilt(_ old: D, _ model: D.Model, _ slot: Int) throws -> D {
-        let values = try values(of: model, old: old) { [self] step, index in
+        let values = try values(of: model, old: old, isCounted: true) { [self] step, index in
             try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot)
         }
-        return try D.schema.make { values[$0] }
+        return try schema.make { values[$0] }
     }
 
     /// The DTO of a model, with nested values; the links of an object lead to objects that have an id and nothing else.
@@ -222,7 +238,7 @@ extension Table {
     /// in the snapshot.
     func built(_ model: D.Model) throws -> D {
         let values = try values(of: model)
-        return try D.schema.make { values[$0] }
+        return try schema.make { values[$0] }
     }
 
     func values(of model: D.Model) throws -> [Any] {
@@ -232,33 +248,45 @@ extension Table {
         return try values(of: model, old: old) { [self] step, index in isKnown(step, index, model, slot) }
     }
 
-    private func values(of model: D.Model, old: D?, isDirty: (Step<D>, Int) throws -> Bool) throws -> [Any] {
+    /// - Parameter isCounted: whether what differs from `old` is an update, which the row's version counts.
+    private func values(
+        of model: D.Model, old: D?, isCounted: Bool = false, isDirty: (Step<D>, Int) throws -> Bool
+    ) throws -> [Any] {
         var values: [Any] = []
-        for (property, entry) in zip(D.schema.properties, mapping.entries) {
+        var version: Int?
+        var isEdited = false
+        values.reserveCapacity(mapping.entries.count)
+        // Elements are asked for one field at a time: a whole step or property is a dozen references to retain.
+        for (place, entry) in mapping.entries.enumerated() {
             guard let index = entry else {
-                throw GraphError(.invalidSchema, "no entry covers it", type: D.schema.name, property: property.name)
+                throw GraphError(
+                    .invalidSchema, "no entry covers it", type: schema.name, property: schema.properties[place].name)
             }
-            let step = mapping.steps[index]
-            if let old, try !isDirty(step, index) {
-                values.append(old[keyPath: property.path])
+            let isVersion = mapping.steps[index].isVersion
+            if isVersion { version = values.count }
+            if let old, try isVersion || !isDirty(mapping.steps[index], index) {
+                values.append(old[keyPath: schema.properties[place].path])
                 continue
             }
+            isEdited = true
             do {
-                guard let answer = step.answer else {
-                    throw GraphError(.invalidSchema, "no way back", type: D.schema.name, property: property.name)
+                guard let answer = mapping.steps[index].answer else {
+                    throw GraphError(
+                        .invalidSchema, "no way back", type: schema.name, property: schema.properties[place].name)
                 }
                 values.append(try answer(model, old, core))
             } catch var error as GraphError where error.path == nil {
-                error.path = "\(D.schema.name)(\(mapping.idOf(model))).\(property.name)"
+                error.path = "\(schema.name)(\(mapping.idOf(model))).\(schema.properties[place].name)"
                 throw error
             }
         }
+        if let version, isCounted, isEdited, let count = values[version] as? Int { values[version] = count + 1 }
         return values
     }
 
     func evictModel(_ model: AnyObject) {
         guard let model = model as? D.Model else { return }
-        added.removeAll { $0 === model }
+        added.remove(model)
         guard let slot = knownSlot(of: model) else { return }
         if core.sharing(self).contains(where: { $0.hasSnapshot(slot) }) { identity.evict(model) }
         forget(mapping.idOf(model))

@@ -42,7 +42,7 @@ extension ReadTransaction {
             throw GraphError(.misuse, "a query that is read in pages has no limit and no offset", type: R.schema.name)
         }
         let size = max(1, size)
-        let found = try records(of: query.following(mark).limit(size + 1))
+        let found = try fetchNow(query.following(mark).limit(size + 1))
         guard found.count > size else { return RecordPage(records: found, next: nil) }
         let records = Array(found.prefix(size))
         return RecordPage(records: records, next: try records.last.map { try self.mark(of: $0.id, in: query) })

@@ -18,7 +18,7 @@ extension ReadTransaction {
     ) async throws -> [RecordSection<Key, R>] {
         let ordered = query.sortedFirst(descending: descending, by: key)
         let keys = try selected(ordered, distinct: false) { key($0) }
-        let records = try records(of: ordered)
+        let records = try fetchNow(ordered)
         guard keys.count == records.count else {
             throw StoreError(.misuse, "a query that is read in sections has no groups")
         }

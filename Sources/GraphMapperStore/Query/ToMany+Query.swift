@@ -91,7 +91,7 @@ private final class QueryPages<R: StoredRecord> {
                 part = part.filtered(
                     by: Condition(.not(Rows.follows(order, starts[number + 1], orIsThere: true)), nil))
             }
-            return try transaction.records(of: part.limit(size))
+            return try transaction.fetchNow(part.limit(size))
         }
     }
 

@@ -12,8 +12,8 @@ final class Connection: @unchecked Sendable {
     /// What statements of somebody's own write to, by their text, as long as the schema stays the same.
     var touched: (schema: StoredValue?, bySQL: [String: [Touched]]) = (nil, [:])
     private var statements: [String: Statement] = [:]
-    /// Sees each statement as it starts to run: for logs and tests.
-    var onStatement: (@Sendable (String) -> Void)?
+    /// Sees each statement before it runs: for logs and tests. If it throws, the statement fails with that error.
+    var onStatement: (@Sendable (String) throws -> Void)?
     /// How many statements have run.
     private(set) var statementCount = 0
     let variableLimit: Int
@@ -55,7 +55,7 @@ final class Connection: @unchecked Sendable {
         for values in values {
             defer { statement.reset() }
             statementCount += 1
-            onStatement?(sql)
+            try onStatement?(sql)
             try statement.bind(values)
             while try statement.step() {}
         }
@@ -73,7 +73,7 @@ final class Connection: @unchecked Sendable {
         _ sql: String, _ values: [StoredValue], isCached: Bool, _ body: (Statement) throws -> T
     ) throws -> T {
         statementCount += 1
-        onStatement?(sql)
+        try onStatement?(sql)
         return try withUncounted(sql, values, isCached, body)
     }
 

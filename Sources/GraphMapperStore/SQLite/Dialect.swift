@@ -137,6 +137,9 @@ enum Dialect {
     /// Bytes that the log keeps on disk once its pages are in the file.
     static let logLimit = 8_388_608
 
+    /// What holds for every row.
+    static let always = "1"
+
     // MARK: Definitions
 
     static func type(_ storage: StorageClass) -> String {

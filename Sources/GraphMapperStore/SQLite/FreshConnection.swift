@@ -37,8 +37,10 @@ public final class FreshConnection {
     }
 
     /// Has `body` see each statement of the connection as it starts to run, for as long as the store lives. It is called
-    /// by whoever uses the connection, one call at a time.
+    /// by whoever uses the connection, one call at a time. If it throws, the statement fails with that error, unrun.
     ///
     /// - Throws: ``StoreError`` of kind `misuse` once the hook has returned.
-    public func onStatement(_ body: @escaping @Sendable (String) -> Void) throws { try open().onStatement = body }
+    public func onStatement(_ body: @escaping @Sendable (String) throws -> Void) throws {
+        try open().onStatement = body
+    }
 }

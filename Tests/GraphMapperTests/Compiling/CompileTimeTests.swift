@@ -185,4 +185,39 @@ import Testing
         let lines = try compile("ten lines, arithmetic, misspelt", Self.filter(terms, "; "))
         #expect(lines.count == 1 && lines[0].contains("p7x"), "\(lines)")
     }
+
+    /// Links, lists, arithmetic and optionals, as the guide to queries has them.
+    private static func linked(_ replaced: [Int: String] = [:]) throws -> String {
+        let guide = try Compiler.sample("docs/queries.md")
+        let records = guide.components(separatedBy: "func adults").first ?? ""
+        var terms = [
+            "$0.age.isIn(18...30)", "$0.nick == nil || $0.nick == \"x\"", "$0.age * 2 + 1 > $0.id",
+            "($0.nick ?? \"none\") == $0.name", "$0.name.contains(\"muller\", .caseInsensitive)",
+            "$0.team.name == \"blue\"", "$0.friends.any { $0.age < 18 }",
+            "$0.friends.where { $0.age < 18 }.count > 2", "$0.friends.sum { $0.price } >= 100",
+            "$0.tags.contains(\"captain\")",
+        ]
+        for (place, term) in replaced { terms[place] = term }
+        return records + """
+
+            func query() -> Query<PlayerRecord> {
+                Query(PlayerRecord.self).where {
+            \(terms.joined(separator: "\n"))
+                }
+            }
+            """
+    }
+
+    /// None takes more than half a second.
+    @Test func `ten terms through links and over lists compile quickly, right or with a mistake`() throws {
+        #expect(try compile("ten linked terms", Self.linked()) == [])
+        for (place, term, says, limit) in [
+            (6, "$0.friends.any { $0.agee < 18 }", "'agee'", 2_000), (0, "$0.agee.isIn(18...30)", "'agee'", 2_000),
+            (5, "$0.team.name == 5", "the column's own type", 8_000), (2, "$0.age * 2 + 1 > $0.idd", "'idd'", 50_000),
+        ] {
+            let errors = try compile("ten linked terms, \(term)", Self.linked([place: term]), limit: limit)
+                .filter { $0.hasPrefix(" error") }
+            #expect(errors.count == 1 && errors[0].contains(says) && errors[0].hasSuffix("| \(term)"), "\(errors)")
+        }
+    }
 }

@@ -18,6 +18,9 @@ private enum Command {
     case theirList(Int, [Int])
     case reload(Int)
     case restart
+    case rollback
+    /// A save, of which that statement fails.
+    case fault(Int)
 
     static var any: Gen<Command> {
         let place = Gen<Int>.int(in: 0...11)
@@ -29,7 +32,7 @@ private enum Command {
             (3, place.zip(list).map { .many($0.0, $0.1) }), (2, Gen { _ in .add }), (1, place.map { .delete($0) }),
             (3, Gen { _ in .save }), (1, Gen { _ in .refresh }), (1, place.zip(text).map { .theirs($0.0, $0.1) }),
             (1, place.zip(list).map { .theirList($0.0, $0.1) }), (1, place.map { .reload($0) }),
-            (1, Gen { _ in .restart }))
+            (1, Gen { _ in .restart }), (1, Gen { _ in .rollback }), (1, place.map { .fault($0) }))
     }
 }
 
@@ -70,6 +73,7 @@ private struct Reference {
 
 @Suite struct `Sessions against a naive reference` {
     private final class World {
+        let faults = Faults()
         let store: GraphStore
         var session: GraphSession
         var nodes: [Int: Node] = [:]
@@ -77,7 +81,9 @@ private struct Reference {
         var next = 0
 
         init(_ shape: GraphShape) async throws {
-            store = try await openNodes()
+            var options = GraphStore.Options()
+            options.prepare = { [faults] connection in try connection.onStatement { _ in try faults.see() } }
+            store = try await GraphStore.open(.inMemory, options: options, NodeRecord.self)
             try await StoredGraph(nodeRecords(shape)).write(to: store)
             session = GraphSession(store, NodeRecord.mapping)
             for record in nodeRecords(shape) {
@@ -154,6 +160,22 @@ private struct Reference {
             case .restart:
                 try await save()
                 try await restart()
+            case .rollback:
+                try session.rollback()
+                reference.live = reference.base
+                nodes = nodes.filter { reference.base[$0.key] != nil }
+            case .fault(let place):
+                faults.next = place
+                defer { faults.next = nil }
+                let expected = try session.changes()
+                do {
+                    try await session.save()
+                    reference.save()
+                } catch is Fault {
+                    faults.next = nil
+                    let after = try session.changes()
+                    try ensure(after == expected, "after a fault: \(after), not \(expected)")
+                }
             }
         }
 
@@ -206,7 +228,7 @@ private struct Reference {
 
     @Test func `any sequence of commands`() async throws {
         let runs = Gen.anyShape(maxNodes: 6).zip(.array(of: Command.any, count: 0...25))
-        try await check(runs, count: 150) { shape, commands in
+        try await check(runs, count: times(150, soak: 10_000)) { shape, commands in
             let world = try await World(shape)
             try world.ensureSame()
             for command in commands {
@@ -225,7 +247,7 @@ private struct Reference {
     @Test func `branches move, come and go`() async throws {
         let step = Gen<Int>.int(in: 0...9).zip(.int(in: 0...9)).zip(.int(in: 0...9))
         let runs = Gen.forest(maxNodes: 6).zip(.array(of: step, count: 0...20))
-        try await check(runs, count: 150) { shape, steps in
+        try await check(runs, count: times(150, soak: 10_000)) { shape, steps in
             let store = try await openNodes()
             try await StoredGraph(branchRecords(shape)).write(to: store)
             let session = GraphSession(store, BranchRecord.mapping)

@@ -107,11 +107,11 @@ private struct Stop: Error {}
         try await store.write { tx in
             try await tx.apply(
                 ChangeSet(
-                    [(1, 10, 20), (2, 20, 10)].map { id, old, new in
+                    [(1, 10, -1), (2, 20, 10), (1, -1, 20)].map { id, old, new in
                         .update(
                             .init(
                                 table: "slot", keyColumns: ["id"], key: [.integer(id)], columns: ["number"],
-                                values: [.integer(new)], expected: [.integer(old)]))
+                                values: [.integer(new)], expected: [.integer(old)], isInterim: new < 0))
                     }))
         }
         let updates = texts(try await store.changeRecords(after: 2))

@@ -1,5 +1,5 @@
 /// One row's edit of an ordered link.
-enum ListEdit: Hashable {
+package enum ListEdit: Hashable {
     case delete(Int64)
     case move(from: Int64, to: Int64)
     /// A target's key, and where it goes.
@@ -9,16 +9,30 @@ enum ListEdit: Hashable {
     ///
     /// What stays is a longest increasing run of matched rows (patience sorting); other matched rows move, the rest
     /// is deleted or inserted. Where no position is free between two neighbours the whole list is numbered anew.
-    /// Complexity: O(n log n).
-    static func minimal(
+    /// Complexity: O(n) for what both ends share, O(m log m) for the m elements between.
+    package static func minimal(
         from base: [[StoredValue]], _ positions: [Int64], to targets: [[StoredValue]], gap: Int64
     ) -> [ListEdit] {
+        let (head, tail) = shared(base, targets)
+        // Of what stays at either end, the neighbour of what changes is enough.
+        let start = max(0, head - 1)
+        let end = (base: base.count - max(0, tail - 1), targets: targets.count - max(0, tail - 1))
+        let edits = edits(
+            from: Array(base[start..<end.base]), Array(positions[start..<end.base]),
+            to: Array(targets[start..<end.targets]), gap)
+        return edits ?? renumbered(base, positions, targets, gap)
+    }
+
+    /// Nil if there is no room between two neighbours.
+    private static func edits(
+        from base: [[StoredValue]], _ positions: [Int64], to targets: [[StoredValue]], _ gap: Int64
+    ) -> [ListEdit]? {
         let matches = match(base, targets)
         let staying = longestRun(matches)
         var new: [Int64?] = targets.indices.map { index in
             staying.contains(index) ? matches[index].map { positions[$0] } : nil
         }
-        guard fill(&new, positions, gap) else { return renumbered(base, positions, targets, gap) }
+        guard fill(&new, positions, gap) else { return nil }
         let used = Set(matches.compactMap { $0 })
         var edits: [ListEdit] = base.indices.filter { !used.contains($0) }.map { .delete(positions[$0]) }
         for index in targets.indices where !staying.contains(index) {
@@ -32,22 +46,30 @@ enum ListEdit: Hashable {
         return edits
     }
 
-    /// For each target the row that it takes over. Equal runs at both ends match in place, the rest in order of
-    /// occurrence.
-    private static func match(_ base: [[StoredValue]], _ targets: [[StoredValue]]) -> [Int?] {
-        var matches = [Int?](repeating: nil, count: targets.count)
+    /// How many elements both lists have at their beginnings, and behind these at their ends.
+    private static func shared(_ base: [[StoredValue]], _ targets: [[StoredValue]]) -> (head: Int, tail: Int) {
         var head = 0
-        while head < min(base.count, targets.count), base[head] == targets[head] {
-            matches[head] = head
-            head += 1
-        }
+        while head < min(base.count, targets.count), base[head] == targets[head] { head += 1 }
         var tail = 0
         while tail < min(base.count, targets.count) - head,
             base[base.count - 1 - tail] == targets[targets.count - 1 - tail]
-        {
-            matches[targets.count - 1 - tail] = base.count - 1 - tail
-            tail += 1
-        }
+        { tail += 1 }
+        return (head, tail)
+    }
+
+    /// How many edits they are, where positions leave room.
+    static func count(from base: [[StoredValue]], to targets: [[StoredValue]]) -> Int {
+        let positions = base.indices.map { Int64($0) << 20 }
+        return minimal(from: base, positions, to: targets, gap: 1 << 20).count
+    }
+
+    /// For each target the row that it takes over. Equal runs at both ends match in place, the rest in order of
+    /// occurrence.
+    static func match(_ base: [[StoredValue]], _ targets: [[StoredValue]]) -> [Int?] {
+        var matches = [Int?](repeating: nil, count: targets.count)
+        let (head, tail) = shared(base, targets)
+        for index in 0..<head { matches[index] = index }
+        for index in 1..<tail + 1 { matches[targets.count - index] = base.count - index }
         var free: [[StoredValue]: [Int]] = [:]
         for index in (head..<base.count - tail).reversed() { free[base[index], default: []].append(index) }
         for index in head..<targets.count - tail { matches[index] = free[targets[index]]?.popLast() }

@@ -1,0 +1,142 @@
+/// A stored object that gets another key.
+public struct KeyChange: Sendable, Hashable {
+    /// The table's name.
+    public var table: String
+    /// The columns of the key.
+    public var keyColumns: [String]
+    /// The key that the row has.
+    public var old: [StoredValue]
+    /// The key that it gets.
+    public var new: [StoredValue]
+
+    /// A row's key, as it is and as it is to be.
+    public init(table: String, keyColumns: [String], old: [StoredValue], new: [StoredValue]) {
+        self.table = table
+        self.keyColumns = keyColumns
+        self.old = old
+        self.new = new
+    }
+}
+
+extension GraphSession {
+    /// Gives an object another id: its row, all foreign keys and lists that point to it, loaded or not, the identity map and
+    /// what the session has read of others. Done at once, in a transaction of its own, or in that of a ``savepoint(_:)``,
+    /// which undoes it. Other edits are left for the next save.
+    ///
+    /// Complexity: O(objects held), and an update for each column that may point to the row.
+    ///
+    /// - Parameters:
+    ///   - model: an object of the session; its id must be a `var`.
+    ///   - id: the new id, of the type of the old.
+    /// - Throws: ``GraphError`` if the session or another row has the id, or the row is gone; whatever goes wrong. Everything
+    ///   is then as before.
+    public func changeKey<ID: Storable & Hashable>(of model: AnyObject, to id: ID) async throws {
+        try validate()
+        await acquire()
+        defer { release() }
+        let table = try core.storedTable(for: model)
+        guard let change = try table.keyChange(of: model, to: id) else { return }
+        if let row = change.row {
+            try await required(backing).transaction { sink in try await sink.apply(row) }
+        }
+        change.follow()
+    }
+}
+
+extension Table {
+    /// What changes an object's key: in the backing, if it has a row, and then in the session. Nil if it has the id.
+    func change(of object: AnyObject, to id: Any) throws -> (row: KeyChange?, follow: () -> Void)? {
+        guard let model = object as? D.Model else { return nil }
+        let old = mapping.idOf(model)
+        func error(_ message: String) -> GraphError {
+            GraphError(.misuse, message, type: D.schema.name, id: "\(old)", property: D.schema.key?.name)
+        }
+        guard let id = id as? D.ID else { throw error("its id is \(D.ID.self), not \(type(of: id))") }
+        guard IDKey(id) != IDKey(old) else { return nil }
+        guard identity.slot(id) == nil else {
+            throw GraphError(
+                .conflict, "the session has another object with the id \(id); delete it first", type: D.schema.name,
+                id: "\(old)", property: D.schema.key?.name)
+        }
+        guard let path = mapping.steps.first(where: { $0.idOf != nil })?.modelPath,
+            let settable = path as? ReferenceWritableKeyPath<D.Model, D.ID>
+        else { throw error("its id is a let, which cannot be changed; make it a var") }
+        guard let slot = knownSlot(of: model) else {
+            guard added.contains(model) else { throw error("the session does not know it; add it") }
+            return (nil, { model[keyPath: settable] = id })
+        }
+        guard identity.deleted.isEmpty || !identity.deleted.contains(slot), !vanished.contains(slot) else {
+            throw error("it is deleted")
+        }
+        // All that can fail is done before anything is changed.
+        let own = try core.sharing(self).map { try $0.rekey(slot, to: id) }
+        let others = try core.order.map { try $0.follow(D.self, from: old, to: id) }
+        let follow: () -> Void = { [identity] in
+            model[keyPath: settable] = id
+            identity.slots[IDKey(old)] = nil
+            identity.slots[IDKey(id)] = slot
+            for step in own + others { step() }
+        }
+        guard snapshot(slot) != nil, isStored else { return (nil, follow) }
+        let row = KeyChange(
+            table: D.schema.name, keyColumns: D.schema.key?.columnNames ?? [], old: old.storedValues,
+            new: id.storedValues)
+        return (row, follow)
+    }
+
+    /// What gives the snapshot of a slot another id.
+    func rekeying(_ slot: Int, to id: Any) throws -> () -> Void {
+        guard let old = snapshot(slot) else { return {} }
+        let new = try D.schema.make(answering: { place in
+            let property = D.schema.properties[place]
+            return property.isKey ? id : old[keyPath: property.path]
+        })
+        // It may point to itself.
+        return { [self] in if snapshot(slot)?.id == old.id { snapshots[slot] = new } }
+    }
+
+    /// What lets the snapshots, and models that keep ids, point to an object by its new id.
+    func following<T: DTO & Identifiable, ID>(_: T.Type, from old: ID, to new: ID) throws -> () -> Void
+    where T.ID: Storable & Hashable {
+        guard let old = old as? T.ID, let new = new as? T.ID else { return {} }
+        let properties = D.schema.properties
+        let places = properties.indices.filter { properties[$0].link?.record == T.self }
+        guard !places.isEmpty else { return {} }
+        func moved(_ value: Any) -> Any? {
+            if let ref = value as? Ref<T> { return ref.id == old ? Ref<T>(new) : nil }
+            guard let list = value as? [Ref<T>], list.contains(where: { $0.id == old }) else { return nil }
+            return list.map { $0.id == old ? Ref<T>(new) : $0 }
+        }
+        func with(_ values: [Int: Any], _ row: D) throws -> D {
+            try D.schema.make(answering: { values[$0] ?? row[keyPath: properties[$0].path] })
+        }
+        var changes: [() -> Void] = []
+        for slot in snapshots.indices {
+            guard let row = snapshots[slot] else { continue }
+            var values: [Int: Any] = [:]
+            for place in places { values[place] = moved(row[keyPath: properties[place].path]) }
+            // A model that keeps an id follows whether its row points there or it was edited to.
+            for place in places {
+                guard let model = model(at: slot),
+                    let step = mapping.steps.first(where: { step in
+                        step.property == properties[place].path && step.link == nil
+                    }), let read = step.read, let answer = step.answer
+                else { continue }
+                guard let now = try? answer(model, row, core), let value = moved(now) else { continue }
+                let copy = try with([place: value], row)
+                changes.append { withUnsafePointer(to: copy) { try? read($0, model) } }
+            }
+            guard !values.isEmpty else { continue }
+            let copy = try with(values, row)
+            let isOwn = (row.id as? T.ID) == old && T.self == D.self
+            let own = isOwn ? try with(ownKey(new), copy) : copy
+            changes.append { [self] in snapshots[slot] = own }
+        }
+        return { for change in changes { change() } }
+    }
+
+    private func ownKey(_ id: Any) -> [Int: Any] {
+        Dictionary(
+            uniqueKeysWithValues: D.schema.properties.indices.filter { D.schema.properties[$0].isKey }.map { ($0, id) })
+    }
+}

@@ -1,0 +1,134 @@
+/// The statements of changes: what a save runs, and what its plan shows, come from here.
+enum RowStatements {
+    /// One statement and what is bound to it.
+    typealias Bound = (sql: String, values: [StoredValue])
+
+    static func insert(_ table: String, _ columns: [String]) -> String {
+        "INSERT INTO \(Dialect.quoted(table)) (\(Dialect.list(columns))) VALUES (\(Dialect.parameters(columns.count)))"
+    }
+
+    static func update(_ row: ChangeSet.Update) -> String {
+        "UPDATE \(Dialect.quoted(row.table)) SET \(Dialect.assignments(row.columns)) "
+            + "WHERE \(Dialect.match(row.keyColumns)) AND \(Dialect.same(row.columns))"
+    }
+
+    static func delete(_ row: ChangeSet.Deletion) -> String {
+        "DELETE FROM \(Dialect.quoted(row.table)) WHERE \(Dialect.match(row.keyColumns))"
+            + (row.columns.isEmpty ? "" : " AND \(Dialect.same(row.columns))")
+    }
+
+    /// What a row holds that a change did not find as it expects.
+    static func select(_ table: String, _ columns: [String], _ keyColumns: [String]) -> String {
+        "SELECT \(columns.isEmpty ? Dialect.always : Dialect.list(columns)) FROM \(Dialect.quoted(table)) "
+            + "WHERE \(Dialect.match(keyColumns))"
+    }
+}
+
+/// The statements of one ordered link's table.
+struct LinkTable {
+    let select: String
+    let insert: String
+    let insertFirst: String
+    let delete: String
+    let move: String
+
+    init(_ link: ChangeSet.Relink) {
+        let name = Dialect.quoted(Layout.listTable(link.table, link.property))
+        let isOwner = Dialect.match(link.ownerColumns)
+        let all = link.ownerColumns + ["position"] + link.targetColumns
+        let columns = Dialect.list(all)
+        let marks = Dialect.parameters(all.count)
+        select =
+            "SELECT position, \(Dialect.list(link.targetColumns)) FROM \(name) WHERE \(isOwner) ORDER BY position"
+        insert = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))"
+        insertFirst =
+            "INSERT INTO \(name) (\(columns)) SELECT \(marks) "
+            + "WHERE NOT EXISTS (SELECT 1 FROM \(name) WHERE \(isOwner))"
+            + (link.keyColumns.isEmpty
+                ? "" : " AND EXISTS (\(RowStatements.select(link.table, [], link.keyColumns)))")
+        delete = "DELETE FROM \(name) WHERE \(isOwner) AND position = ?"
+        move = "UPDATE \(name) SET position = ? WHERE \(isOwner) AND position = ?"
+    }
+
+    /// The fewest statements that make the rows, as they are, into the link's targets.
+    func edits(_ link: ChangeSet.Relink, of rows: [ListRow]) -> [RowStatements.Bound] {
+        let edits = ListEdit.minimal(
+            from: rows.map(\.target), rows.map(\.position), to: link.parted(link.targets), gap: Layout.gap)
+        return edits.map { edit in
+            switch edit {
+            case .delete(let position): (delete, link.key + [.integer(position)])
+            case .move(let from, let to): (move, [.integer(to)] + link.key + [.integer(from)])
+            case .insert(let position, let target): (insert, link.key + [.integer(position)] + target)
+            }
+        }
+    }
+}
+
+/// A row of an ordered link's table.
+struct ListRow {
+    var position: Int64
+    var target: [StoredValue]
+}
+
+extension GraphStore {
+    public func statements(for changes: ChangeSet) async throws -> [[String]] {
+        try await read { try $0.statements(for: changes) }
+    }
+}
+
+extension ReadTransaction {
+    /// The text of what each change runs.
+    fileprivate func statements(for changes: ChangeSet) throws -> [[String]] {
+        // A list that is edited in two steps is, for the second, as the first has left it.
+        var lists: [ListID: [ListRow]] = [:]
+        return try changes.changes.map { change in
+            switch change {
+            case .insert(let row): return [RowStatements.insert(row.table, row.columns)]
+            case .update(let row): return [RowStatements.update(row)]
+            case .delete(let row): return [RowStatements.delete(row)]
+            case .relink(let link):
+                let table = LinkTable(link)
+                let count = link.parted(link.targets).count
+                if link.base.isEmpty, count > 0 {
+                    return [table.insertFirst] + Array(repeating: table.insert, count: count - 1)
+                }
+                let id = ListID(table: link.table, property: link.property, key: link.key)
+                let rows = try lists[id] ?? self.rows(table, link)
+                lists[id] = zip(link.parted(link.targets), 1...).map { ListRow(position: $1 * Layout.gap, target: $0) }
+                return [table.select] + table.edits(link, of: rows).map(\.sql)
+            }
+        }
+    }
+
+    /// The rows of an ordered link, in order.
+    func rows(_ table: LinkTable, _ link: ChangeSet.Relink) throws -> [ListRow] {
+        try connection.rows(table.select, link.key).map { row in
+            guard case .integer(let position)? = row.first else {
+                throw StoreError(
+                    .constraint, "a position in the list is \(row[0]), not a whole number; correct it in the file",
+                    table: Layout.listTable(link.table, link.property),
+                    key: link.key.map(\.description).joined(separator: ", "), column: "position")
+            }
+            return ListRow(position: position, target: Array(row.dropFirst()))
+        }
+    }
+}
+
+private struct ListID: Hashable {
+    var table: String
+    var property: String
+    var key: [StoredValue]
+}
+
+extension Connection {
+    /// The columns of each table's unique indexes, its key's not among them, as the file has them. Those on more than
+    /// columns are left to the engine.
+    func uniqueIndexes(of tables: [String]) throws -> [String: [[String]]] {
+        var uniques: [String: [[String]]] = [:]
+        for table in tables {
+            uniques[table] = try StoredTable.indexes(of: table, self).filter { $0.isUnique && !$0.isKey }
+                .compactMap(\.columns)
+        }
+        return uniques
+    }
+}
