@@ -144,7 +144,8 @@ public final class GraphStore: Sendable {
 
     private static var nested: StoreError {
         StoreError(
-            .misuse, "a transaction of this store is open in this task; use it, or its savepoints, "
+            .misuse,
+            "a transaction of this store is open in this task; use it, or its savepoints, "
                 + "or end it before the next")
     }
 

@@ -69,7 +69,11 @@ indirect enum Formula: Sendable {
         var terms: [Formula] = []
         var rest = [self]
         while let formula = rest.popLast() {
-            if case .binary(let left, sign, let right) = formula { rest += [right, left] } else { terms.append(formula) }
+            if case .binary(let left, sign, let right) = formula {
+                rest += [right, left]
+            } else {
+                terms.append(formula)
+            }
         }
         return terms
     }

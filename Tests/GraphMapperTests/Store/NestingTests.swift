@@ -18,10 +18,14 @@ private struct SlipRow: StoredRecord {
     let id: Int
     var text: String
     static let schema = Schema<Self>("slip") { row in try Self(id: row("id", \.id), text: row("text", \.text)) }
-    static var mapping: Mapping<Self> { Mapping<Self> { row in Slip(row.id, row.text) } properties: {
-        Field(\.id, \.id)
-        Field(\.text, \.text)
-    } }
+    static var mapping: Mapping<Self> {
+        Mapping<Self> { row in
+            Slip(row.id, row.text)
+        } properties: {
+            Field(\.id, \.id)
+            Field(\.text, \.text)
+        }
+    }
 }
 
 @Suite struct `Transactions inside transactions and cancelled waits` {

@@ -56,8 +56,12 @@ private struct Pair: StoredRecord {
             }
         }
         await expectAdvice { _ = try await store.fetch(Query(Visit.self).sorted(by: \.spot?.note)) }
-        await expectAdvice { _ = try await store.write { try await $0.apply(Patch(Visit.self, 1).set(\.spot?.note, "c")) } }
-        await expectAdvice { _ = try await store.write { try await $0.apply(Patch(Visit.self, 1).set(\.spot!.note, "c")) } }
+        await expectAdvice {
+            _ = try await store.write { try await $0.apply(Patch(Visit.self, 1).set(\.spot?.note, "c")) }
+        }
+        await expectAdvice {
+            _ = try await store.write { try await $0.apply(Patch(Visit.self, 1).set(\.spot!.note, "c")) }
+        }
         #expect(try await store.find(Visit.self, 1)?.spot?.note == "b")
         try await store.write { tx in
             _ = try await tx.apply(Patch(Visit.self, 2).set(\.spot, Spot(latitude: 3, note: "c")))

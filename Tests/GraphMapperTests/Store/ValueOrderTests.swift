@@ -71,8 +71,10 @@ private struct Gauge: StoredRecord {
                 try await expect(store, rows, "<", { $0.level < level }, { $0.level < level })
                 try await expect(store, rows, "<=", { $0.level <= level }, { $0.level <= level })
                 try await expect(store, rows, "not >", { !($0.level > level) }, { !($0.level > level) })
-                try await expect(store, rows, "optional >", { $0.rough > rough }, { $0.rough.map { $0 > rough } ?? false })
-                try await expect(store, rows, "optional <", { $0.rough < rough }, { $0.rough.map { $0 < rough } ?? false })
+                try await expect(
+                    store, rows, "optional >", { $0.rough > rough }, { $0.rough.map { $0 > rough } ?? false })
+                try await expect(
+                    store, rows, "optional <", { $0.rough < rough }, { $0.rough.map { $0 < rough } ?? false })
             }
             try await expect(store, rows, "range", { $0.level.isIn(-1.5...2) }, { (-1.5...2).contains($0.level) })
             try await expect(store, rows, "columns", { $0.level < $0.level * 2 }, { $0.level < $0.level * 2 })
@@ -90,7 +92,8 @@ private struct Gauge: StoredRecord {
                 try await expect(store, rows, "<=", { $0.ticks <= count }, { $0.ticks <= count })
                 try await expect(store, rows, "optional", { $0.word >= word }, { $0.word.map { $0 >= word } ?? false })
                 try await expect(store, rows, "key", { $0.id < count }, { $0.id < count })
-                try await expect(store, rows, "range", { $0.ticks.isIn(7...count | 7) }, { (7...count | 7).contains($0.ticks) })
+                try await expect(
+                    store, rows, "range", { $0.ticks.isIn(7...count | 7) }, { (7...count | 7).contains($0.ticks) })
             }
             for size in Size.allCases {
                 try await expect(store, rows, "raw", { $0.size > size }, { $0.size.rawValue > size.rawValue })
@@ -143,7 +146,9 @@ private struct Diary: StoredRecord {
             #expect(error?.kind == .misuse)
         }
         #expect(try await store.count(Query(Diary.self)) == 0)
-        #expect(Date.isSame(nan, nan) && !Date.isSame(nan, .distantFuture) && !Date.isSame(nan, Date(timeIntervalSince1970: .infinity)))
+        #expect(
+            Date.isSame(nan, nan) && !Date.isSame(nan, .distantFuture)
+                && !Date.isSame(nan, Date(timeIntervalSince1970: .infinity)))
         // What is too far becomes the nearest that fits.
         let far = Diary(id: 2, day: Date(timeIntervalSince1970: .infinity), other: nil, days: [day])
         try await store.write { try await $0.insert(far) }
@@ -162,7 +167,9 @@ private struct Diary: StoredRecord {
             let any = Query(Diary.self).where { row in
                 (1..<count).reduce(row.id == 3) { $0 || row.id == 3 + 2 * $1 }
             }
-            #expect(try await store.fetch(any).map(\.id) == (0..<10).filter { $0 >= 3 && $0 % 2 == 1 && $0 < 3 + 2 * count })
+            #expect(
+                try await store.fetch(any).map(\.id) == (0..<10).filter { $0 >= 3 && $0 % 2 == 1 && $0 < 3 + 2 * count }
+            )
             let right = Query(Diary.self).where { row in
                 (1..<count).reduce(row.id == 3) { row.id == 3 + 2 * $1 || $0 }
             }
