@@ -25,6 +25,7 @@ extension GraphStore {
     ///   is cancelled. Then there is no file.
     /// - Complexity: O(size of the file).
     public func backup(to path: String, progress: (Double) -> Void = { _ in }) async throws {
+        let path = try FilePath.checked(path)
         guard !FileManager.default.fileExists(atPath: path) else {
             throw StoreError(.cannotOpen, "there is a file at \(path); remove it, or choose another path")
         }
@@ -101,7 +102,7 @@ extension GraphStore {
 
     /// Makes an empty file that its owner alone may read and write, unless there is a file. The log gets the same rights.
     static func makePrivate(_ path: String) {
-        guard !path.isEmpty, path != ":memory:", !FileManager.default.fileExists(atPath: path) else { return }
+        guard !FileManager.default.fileExists(atPath: path) else { return }
         // What cannot be made here cannot be opened either, which says so.
         _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
     }

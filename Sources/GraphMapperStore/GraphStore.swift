@@ -4,7 +4,7 @@ import Foundation
 public final class GraphStore: Sendable {
     /// Where a store keeps its data.
     public enum Location: Sendable {
-        /// In the file at this path.
+        /// In the file at this path. It is a name and no URI; an empty one, `:memory:` and one with a NUL are errors.
         case file(String)
         /// In memory, for as long as the store lives.
         case inMemory
@@ -82,8 +82,8 @@ public final class GraphStore: Sendable {
             tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
         let path: String
         switch location {
-        case .file(let file): path = file
-        case .inMemory: path = ":memory:"
+        case .file(let file): path = try FilePath.checked(file)
+        case .inMemory: path = FilePath.memory
         }
         let hasText = tables.contains { $0.text != nil }
         let connect: @Sendable (Bool) throws -> Connection = { readOnly in
@@ -93,7 +93,7 @@ public final class GraphStore: Sendable {
             if let hook = options.prepare { try FreshConnection.prepare(connection, hook) }
             return connection
         }
-        if case .file(let file) = location, !options.isReadOnly { Self.makePrivate(file) }
+        if case .file = location, !options.isReadOnly { Self.makePrivate(path) }
         writer = try connect(options.isReadOnly)
         if case .file = location {
             readers = ReaderPool(beside: writer, limit: options.readers) { try connect(true) }
@@ -156,29 +156,36 @@ public final class GraphStore: Sendable {
         // The engine does not tell capitals from small letters in names.
         let names = Dictionary(
             grouping: Set([[FileHeader.table, ""], [ChangeLog.table, ""]] + records.flatMap { tables($0) }),
-            by: { $0[0].lowercased() })
+            by: { TableLayout.folded($0[0]) })
         let all =
             records.flatMap { mistakes($0) }
             + names.filter { $0.value.count > 1 }.keys.sorted().map {
                 "\($0): \(names[$0]?.count ?? 0) tables have this name"
-            }
+            } + TableLayout.nameMistakes(records.flatMap { Layout($0).tables })
         guard all.isEmpty else { throw GraphError(.invalidSchema, all.joined(separator: "\n")) }
     }
 
     /// Runs `body` on one snapshot of the store.
+    ///
+    /// - Throws: ``StoreError`` of kind `misuse` inside a transaction of the store, whose `body` reads with what it was
+    ///   given; `CancellationError` if the task is cancelled while it waits for its turn; what `body` throws.
     public func read<T>(_ body: (ReadTransaction) async throws -> T) async throws -> T {
         guard let readers else {
             return try await exclusively { try await transaction(Dialect.beginReading, ReadTransaction(writer), body) }
         }
+        guard Self.held?.holds(self) != true else { throw Self.nested }
         let connection = try await readers.take()
-        do {
-            let result = try await transaction(Dialect.beginReading, ReadTransaction(connection), body)
-            readers.give(connection)
-            return result
-        } catch {
-            readers.give(connection)
-            throw error
+        defer { readers.give(connection) }
+        return try await holding(Held(self, isReader: true, outer: Self.held)) {
+            try await transaction(Dialect.beginReading, ReadTransaction(connection), body)
         }
+    }
+
+    private static var nested: StoreError {
+        StoreError(
+            .misuse,
+            "a transaction of this store is open in this task; use it, or its savepoints, "
+                + "or end it before the next")
     }
 
     /// Runs `body` in one transaction: all of it is written, or, if it throws, nothing.
@@ -186,8 +193,10 @@ public final class GraphStore: Sendable {
     /// - Parameter tokens: observers that know what is written, as a list does whose row the user has deleted. They are
     ///   not told of it. What they are told before this returns is from before the write; what they are told later is as
     ///   seen from the write. So do on the main actor to the list what was written as soon as this has returned.
-    /// - Throws: what `body` throws; ``StoreError`` of kind `.misuse`, and nothing is written, if one of these observers
-    ///   runs its query again for what was written, which ``explainChanges(of:)`` tells, or observes something else.
+    /// - Throws: what `body` throws; `CancellationError` if the task is cancelled while it waits for its turn;
+    ///   ``StoreError`` of kind `.misuse`, and nothing is written, inside a transaction that writes to the store or is of a
+    ///   store in memory, and if one of these observers runs its query again for what was written, which
+    ///   ``explainChanges(of:)`` tells, or observes something else.
     @discardableResult
     public func write<T>(
         withoutNotifying tokens: [ObservationToken] = [], _ body: (WriteTransaction) async throws -> T
@@ -207,24 +216,15 @@ public final class GraphStore: Sendable {
     }
 
     func exclusively<T>(_ body: () async throws -> T) async throws -> T {
-        guard Self.held?.holds(self) != true else {
-            throw StoreError(.misuse, "a transaction of this store is open in this task; use it, or its savepoints")
-        }
-        await writing.enter()
-        if Task.isCancelled {
-            writing.leave()
-            throw CancellationError()
-        }
-        let held = Held(self, outer: Self.held)
+        guard Self.held?.holdsWriter(self) != true else { throw Self.nested }
+        try await writing.enterUnlessCancelled()
+        defer { writing.leave() }
+        return try await holding(Held(self, isReader: false, outer: Self.held), body)
+    }
+
+    private func holding<T>(_ held: Held, _ body: () async throws -> T) async throws -> T {
         defer { held.end() }
-        do {
-            let result = try await Self.$held.withValue(held) { try await body() }
-            writing.leave()
-            return result
-        } catch {
-            writing.leave()
-            throw error
-        }
+        return try await Self.$held.withValue(held) { try await body() }
     }
 
     private func transaction<X: ReadTransaction, T>(

@@ -15,6 +15,10 @@ public class ReadTransaction: ImmediateSource {
 
     func check() throws {
         guard isOpen else { throw StoreError(.misuse, "the transaction has ended; start another") }
+        // Some errors end it at once. What ran after them would be written by itself.
+        guard connection.isInTransaction else {
+            throw StoreError(.misuse, "an earlier error has undone the transaction; let that error through")
+        }
     }
 
     /// The records of a query, in its order.

@@ -86,12 +86,13 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private func isKey<R: StoredRecord>(_ type: R.Type) -> String { Dialect.match(R.schema.key?.columnNames ?? ["id"]) }
 
     /// Runs a statement of one's own.
+    ///
+    /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse`, and nothing is run, for one that begins or ends
+    ///   a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
         try check()
         let before = connection.totalChangeCount
-        try connection.execute(sql, values)
-        // It has ended the transaction: whatever was written before may be there for all to see.
-        if !connection.isInTransaction { hub.publishEverything() }
+        try connection.executeOwn(sql, values)
         guard connection.totalChangeCount != before else { return }
         for touched in try connection.touched(by: sql) {
             note(rowsOf: touched.table, touched.kind, touched.columns)

@@ -34,7 +34,7 @@ extension ListElement {
     }
     /// Appends the JSON.
     public static func encodeList(_ list: [Self], into values: inout [StoredValue]) {
-        values.append(.text(ScalarJSON.text(list)))
+        values.append(ScalarJSON.stored(list))
     }
 }
 
@@ -110,7 +110,7 @@ extension Dictionary: Storable where Key == String, Value: ListElement {
         return [String: Value](zip(items.map(\.0), values)) { $1 }
     }
     public func encode(into values: inout [StoredValue]) {
-        values.append(.text(ScalarJSON.text(sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) })))
+        values.append(ScalarJSON.stored(sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }))
     }
     public static func isSame(_ left: Self, _ right: Self) -> Bool { left.storedValues == right.storedValues }
 }

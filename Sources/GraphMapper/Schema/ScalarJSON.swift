@@ -20,12 +20,18 @@ package enum ScalarJSON {
 
     // MARK: Writing
 
-    static func text(_ list: [some ListElement]) -> String {
-        "[" + list.map(text).joined(separator: ",") + "]"
+    static func stored(_ list: [some ListElement]) -> StoredValue {
+        stored("[", list.map(text), "]")
     }
 
-    static func text(_ pairs: [(key: String, value: some ListElement)]) -> String {
-        "{" + pairs.map { "\(quoted($0.key)):\(text($0.value))" }.joined(separator: ",") + "}"
+    static func stored(_ pairs: [(key: String, value: some ListElement)]) -> StoredValue {
+        stored("{", pairs.map { pair in text(pair.value).map { "\(quoted(pair.key)):\($0)" } }, "}")
+    }
+
+    /// NaN, which no engine takes, if an item is none that can be stored.
+    private static func stored(_ start: String, _ items: [String?], _ end: String) -> StoredValue {
+        let known = items.compactMap { $0 }
+        return known.count == items.count ? .text(start + known.joined(separator: ",") + end) : .real(.nan)
     }
 
     /// What an engine reads of one element from the JSON.
@@ -37,11 +43,12 @@ package enum ScalarJSON {
         }
     }
 
-    /// What one element is in the JSON. Only types of one column can be elements.
-    static func text(_ element: some ListElement) -> String {
+    /// What one element is in the JSON; nil for a date that is not a number. Only types of one column can be elements.
+    private static func text(_ element: some ListElement) -> String? {
         switch element.stored {
         case .null: "null"
         case .integer(let number): "\(number)"
+        case .real(let number) where number.isNaN: nil
         case .real(let number): number.isFinite ? "\(number)" : "\"\(number)\""
         case .text(let text): quoted(text)
         case .blob(let bytes): "\"\(Hex.text(bytes))\""

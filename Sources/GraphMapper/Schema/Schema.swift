@@ -31,7 +31,7 @@ public struct Property<D>: Sendable {
     typealias Assignment = @Sendable (D, [StoredValue], any ObjectDatabase) throws -> Void
     /// Sets the property of an object from its stored values; links lead to the objects of a database. Nil for structs.
     var assign: Assignment?
-    let type: Any.Type
+    package let type: Any.Type
     /// Whether it is a ``Lazy``, whose columns are not read with the row.
     public let isLazy: Bool
 

@@ -227,11 +227,16 @@ extension Date: Storable {
     public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Date {
         Date(timeIntervalSince1970: Double(try Int64.read(cursor, at: &position)) / 1_000_000)
     }
-    var microseconds: Int64 {
+    /// Nil for NaN, which is no date.
+    var microseconds: Int64? {
         let value = (timeIntervalSince1970 * 1_000_000).rounded()
+        if value.isNaN { return nil }
         return Int64(exactly: value) ?? (value < 0 ? .min : .max)
     }
-    public func encode(into values: inout [StoredValue]) { values.append(.integer(microseconds)) }
+    /// Appends the microseconds; a date that is not a number stays NaN, which no engine takes.
+    public func encode(into values: inout [StoredValue]) {
+        values.append(microseconds.map { .integer($0) } ?? .real(.nan))
+    }
     public static func isSame(_ left: Date, _ right: Date) -> Bool { left.microseconds == right.microseconds }
 }
 

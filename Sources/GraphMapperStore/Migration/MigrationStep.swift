@@ -199,16 +199,16 @@ public final class MigrationStep {
     /// Adds a record, whose table is in the file as the type says.
     public func insert<R: StoredRecord>(_ record: R) async throws { try insert(record, renamed: R.schema.name) }
 
-    /// Runs a statement of one's own.
+    /// Runs a statement of one's own, which may not begin or end a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
         try check()
-        try connection.execute(sql, values)
+        try connection.executeOwn(sql, values)
     }
 
     /// The rows of a statement of one's own, each as its values.
     public func rows(_ sql: String, _ values: [StoredValue] = []) async throws -> [[StoredValue]] {
         try check()
-        return try connection.rows(sql, values)
+        return try connection.rowsOwn(sql, values)
     }
 
     private func insert<R: StoredRecord>(_ record: R, renamed table: String) throws {

@@ -38,7 +38,15 @@ enum ColumnOrder {
 }
 
 extension Storable {
-    static var ordering: ColumnOrder { (self as? any OrderedApart.Type)?.columnOrder ?? .plain }
+    static var ordering: ColumnOrder {
+        if let type = self as? any OrderedApart.Type { return type.columnOrder }
+        // An enum is stored as its raw value, and ordered by it.
+        return (self as? any RawRepresentable.Type)?.rawOrder ?? .plain
+    }
+}
+
+extension RawRepresentable {
+    fileprivate static var rawOrder: ColumnOrder { (RawValue.self as? any Storable.Type)?.ordering ?? .plain }
 }
 
 /// The types that are.
@@ -51,6 +59,10 @@ extension Float: OrderedApart { static var columnOrder: ColumnOrder { .number } 
 extension Decimal: OrderedApart { static var columnOrder: ColumnOrder { .decimal } }
 extension UInt64: OrderedApart { static var columnOrder: ColumnOrder { .unsigned } }
 extension UInt: OrderedApart { static var columnOrder: ColumnOrder { .unsigned } }
-extension Optional: OrderedApart where Wrapped: OrderedApart {
-    static var columnOrder: ColumnOrder { Wrapped.columnOrder }
+extension Optional: OrderedApart where Wrapped: Storable {
+    static var columnOrder: ColumnOrder { Wrapped.ordering }
+}
+/// By the target's key.
+extension Ref: OrderedApart {
+    static var columnOrder: ColumnOrder { D.ID.ordering }
 }

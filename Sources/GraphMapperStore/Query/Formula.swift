@@ -64,6 +64,20 @@ indirect enum Formula: Sendable {
         return terms.dropFirst().reduce(first) { .binary($0, .and, $1) }
     }
 
+    /// What stands between the signs of a chain such as `a AND b AND c`, however it is nested.
+    func terms(joinedBy sign: Operator) -> [Formula] {
+        var terms: [Formula] = []
+        var rest = [self]
+        while let formula = rest.popLast() {
+            if case .binary(let left, sign, let right) = formula {
+                rest += [right, left]
+            } else {
+                terms.append(formula)
+            }
+        }
+        return terms
+    }
+
     /// Whether other rows than the one at hand are looked at.
     var looksElsewhere: Bool {
         switch self {

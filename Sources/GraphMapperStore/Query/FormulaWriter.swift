@@ -61,6 +61,9 @@ struct FormulaWriter {
             sql += "("
             try write(parts)
             sql += ")"
+        case .binary(_, let sign, _) where sign == .and || sign == .or:
+            let terms = formula.terms(joinedBy: sign)
+            try write(terms[...], joinedBy: sign)
         case .binary(let left, let sign, let right):
             sql += "("
             try write(left)
@@ -106,6 +109,21 @@ struct FormulaWriter {
             try write(value)
             sql += " \(Dialect.collate(locale))"
         }
+    }
+
+    /// Terms as a tree. A short one has each term beside all before it; the depth of a long one is the logarithm of its
+    /// length, since SQLite's parser has a small stack (https://sqlite.org/limits.html).
+    private mutating func write(_ terms: ArraySlice<Formula>, joinedBy sign: Formula.Operator) throws {
+        guard terms.count > 1 else {
+            if let term = terms.first { try write(term) }
+            return
+        }
+        let middle = terms.count > 8 ? terms.startIndex + terms.count / 2 : terms.endIndex - 1
+        sql += "("
+        try write(terms[..<middle], joinedBy: sign)
+        sql += " \(Dialect.sign(sign)) "
+        try write(terms[middle...], joinedBy: sign)
+        sql += ")"
     }
 
     private mutating func write(_ formula: Formula, between start: String, _ end: String) throws {
