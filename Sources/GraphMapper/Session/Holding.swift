@@ -8,6 +8,8 @@
     @usableFromInline var named: ContiguousArray<Int32> = []
     /// Puts an object into, or takes it from, the link of an owner; set by the forward side, if there is one.
     var edit: ((_ owner: Int, _ object: AnyObject, _ isHeld: Bool) -> Void)?
+    /// Whether an owner's link holds many objects, not one.
+    var isList = true
     /// What it holds now, for the owners whose link changed; becomes `held` when the save succeeds.
     private(set) var pending: [Int: [ObjectIdentifier]] = [:]
     private(set) var isWalked = false
@@ -27,6 +29,11 @@
         claims.removeAll(keepingCapacity: true)
         isWalked = false
         visited = nil
+    }
+
+    func forgetAll() {
+        endWalk()
+        (held, named, pending) = ([:], [], [:])
     }
 
     /// - Parameter saved: what was pending when the save began; another walk may have gone by since.
