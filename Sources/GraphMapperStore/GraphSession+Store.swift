@@ -33,6 +33,16 @@ extension GraphSession {
         try await models(query.limit(1), loading: loading).first
     }
 
+    /// Writes what changed inside a transaction that is open; if that is undone, the session is as before, too.
+    ///
+    /// See ``GraphSession/save(only:onConflict:)`` for the rest.
+    @discardableResult
+    public func save(
+        only scope: SaveScope = .all, onConflict policy: ConflictPolicy = .fail, in transaction: WriteTransaction
+    ) async throws -> ChangeSet {
+        try await join(transaction) { try await save(only: scope, onConflict: policy) }
+    }
+
     /// The models of a query inside a transaction, in its order: what the transaction has written is seen. Nothing is
     /// awaited.
     ///

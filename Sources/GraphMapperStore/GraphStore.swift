@@ -157,6 +157,7 @@ public final class GraphStore: Sendable {
             return result
         } catch {
             if transaction.connection.isInTransaction { try transaction.connection.execute("ROLLBACK") }
+            try transaction.wasUndone()
             throw error
         }
     }

@@ -10,6 +10,9 @@ public class ReadTransaction: ImmediateSource {
 
     func commit() throws { try connection.execute("COMMIT") }
 
+    /// Called when what it did is undone.
+    func wasUndone() throws {}
+
     func check() throws {
         guard isOpen else { throw StoreError(.misuse, "the transaction has ended; start another") }
     }

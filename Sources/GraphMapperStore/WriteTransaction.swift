@@ -19,16 +19,27 @@ public enum UpsertPolicy: Sendable, Hashable {
 }
 
 /// Reads and writes in one transaction. Ends with its closure.
-public final class WriteTransaction: ReadTransaction, ChangeSink {
+public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastInsertion: (table: String, columns: [String], sql: String)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
     var log = ChangeLog()
+    /// What sessions that have joined do if it is undone.
+    private var restores: [() throws -> Void] = []
 
     /// - Parameter lists: the tables of ordered links.
     init(_ connection: Connection, lists: [String: ListOwner]) {
         self.lists = lists
         super.init(connection)
+    }
+
+    public func whenUndone(_ restore: @escaping () throws -> Void) { restores.append(restore) }
+
+    override func wasUndone() throws { try undo(to: 0) }
+
+    /// Lets the sessions that have joined since go back, the last one first.
+    private func undo(to count: Int) throws {
+        while restores.count > count { try restores.removeLast()() }
     }
 
     override func commit() throws {
@@ -117,6 +128,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
         try check()
         try connection.execute("SAVEPOINT graphmapper")
         let logged = log
+        let joined = restores.count
         do {
             let result = try await body()
             try connection.execute("RELEASE graphmapper")
@@ -128,6 +140,7 @@ public final class WriteTransaction: ReadTransaction, ChangeSink {
                 try connection.execute("RELEASE graphmapper")
             }
             log = logged
+            try undo(to: joined)
             throw error
         }
     }

@@ -49,6 +49,7 @@ extension Step {
         var edits: [() -> Void] = []
         // By owner, what is to be in a link to one and was not.
         var takers: [Int: D.Model] = [:]
+        var moves: [Int: Holding.Moves] = [:]
         for slot in table.identity.models.indices {
             guard let object = table.model(at: slot), !table.isDeleted(object) else { continue }
             let ref = try owner(object, table.snapshot(slot))
@@ -57,7 +58,7 @@ extension Step {
             // An owner that the session does not have, or that is deleted, may be taken in again.
             guard ref == nil ? !(model(object).map(owners.isDeleted) ?? false) : target != nil else { continue }
             if !isFixed, model(object) !== target { edits.append { set(object, target) } }
-            guard let edit = holding.edit else { continue }
+            guard holding.edit != nil else { continue }
             let holder = holding.owner(of: slot)
             let isKnown = place.map { holding.isFilled($0) || owners.snapshot($0) == nil } ?? false
             if let place, let target, isKnown, !holding.isList, holder != place || !holding.held(place, object),
@@ -71,9 +72,10 @@ extension Step {
                     property: D.schema.property(at: from)?.name)
             }
             guard holder != place else { continue }
-            if let holder { edits.append { edit(holder, object, false) } }
-            if let place, isKnown { edits.append { edit(place, object, true) } }
+            if let holder { moves[holder, default: .init()].leaving.insert(ObjectIdentifier(object)) }
+            if let place, isKnown { moves[place, default: .init()].coming.append(object) }
         }
+        for (owner, moved) in moves { edits.append { holding.edit?(owner, moved.leaving, moved.coming) } }
         return edits
     }
 }

@@ -28,6 +28,32 @@ extension GraphSession {
         }
     }
 
+    /// Runs `body` inside a transaction that is open already: saves in it write there, and loads read from it. What the
+    /// transaction does before and after is the caller's.
+    ///
+    /// If `body` throws, or the transaction is undone after all, the session and the models' mapped properties are as
+    /// before `body`; the transaction itself goes on after an error of `body`, which its own savepoint undoes.
+    ///
+    /// Complexity: O(objects held) at the start, for finding what is edited.
+    ///
+    /// - Returns: what `body` returns.
+    @discardableResult
+    public func join<T>(_ transaction: any JoinableTransaction, _ body: () async throws -> T) async throws -> T {
+        try validate()
+        try notBusy()
+        let memento = try Memento(core)
+        let outer = nested
+        let result = try await undoing(memento) {
+            try await transaction.savepoint {
+                nested = Nested(base: try required(backing), sink: transaction)
+                defer { nested = outer }
+                return try await body()
+            }
+        }
+        transaction.whenUndone { try memento.restore() }
+        return result
+    }
+
     /// Runs `body`; if it throws, the session and the models' mapped properties are as they were.
     func undoing<T>(_ memento: Memento, _ body: () async throws -> T) async throws -> T {
         do { return try await body() } catch {

@@ -13,6 +13,10 @@ public class AnyTable {
     /// Lets copies that differ from the first be.
     func ignoreCopies() {}
     func holds(_ model: AnyObject) -> Bool { false }
+    /// The class of its models.
+    var modelType: AnyClass { AnyTable.self }
+    /// Whether its models are of a class that this table's are a superclass of.
+    func isBase(of other: AnyTable) -> Bool { false }
     func wantAll() {}
     func requireLoaded() throws {}
     func startLoad() {}
@@ -42,6 +46,8 @@ public class AnyTable {
     func linkModels() throws {}
     func finishLoad() {}
     func startWalk() {}
+    /// Makes links follow what back-references have moved.
+    func moveHeld() {}
     func walk() throws -> Bool { false }
     func collect(into plan: inout WritePlan) throws {}
     func endWalk() {}

@@ -183,6 +183,12 @@ public protocol ChangeSink {
     func savepoint<T>(_ body: () async throws -> T) async throws -> T
 }
 
+/// An open transaction that a session can take part in: see ``GraphSession/join(_:_:)``.
+public protocol JoinableTransaction: ChangeSink, GraphSource {
+    /// Calls `restore` if what was written until now is undone: by a savepoint that is open, or with the transaction.
+    func whenUndone(_ restore: @escaping () throws -> Void)
+}
+
 extension ChangeSink {
     /// Applies all changes, in their order.
     ///

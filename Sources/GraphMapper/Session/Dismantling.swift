@@ -35,7 +35,7 @@ extension SessionCore {
 extension Table {
     /// Every model that the table holds, for whatever reason.
     func heldModels() -> [AnyObject] {
-        identity.models.compactMap { $0 } + Array(identity.dropped.values) + added + edited.values.map(\.model)
+        identity.models.compactMap { $0 } + Array(identity.dropped.values) + Array(added) + edited.values.map(\.model)
     }
 
     /// Empties the links of an object, and calls `visit` with what they led to.
