@@ -121,6 +121,7 @@ public class AnyTable {
     // What the app asks about one object.
     func state(of model: AnyObject) -> GraphSession.ObjectState? { nil }
     func want(_ model: AnyObject) throws {}
+    func want(key: [StoredValue]) throws {}
     func isLoaded(_ model: AnyObject, _ path: AnyKeyPath) throws -> Bool { false }
     func clear(_ model: AnyObject, _ path: AnyKeyPath) throws {}
     func requireLink(_ path: AnyKeyPath) throws {}

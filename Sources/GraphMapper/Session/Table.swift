@@ -260,6 +260,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func showVanished() { identity.deleted.subtract(vanished) }
     override func state(of model: AnyObject) -> GraphSession.ObjectState? { objectState(model) }
     override func want(_ model: AnyObject) throws { try wantKnown(model) }
+    override func want(key: [StoredValue]) throws { try wantHeld(key) }
     override func isLoaded(_ model: AnyObject, _ path: AnyKeyPath) throws -> Bool { try isLinkLoaded(model, path) }
     override func clear(_ model: AnyObject, _ path: AnyKeyPath) throws { try clearLink(model, path) }
     override func requireLink(_ path: AnyKeyPath) throws { _ = try link(path) }
