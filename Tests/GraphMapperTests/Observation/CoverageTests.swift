@@ -140,7 +140,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         #expect(try await observer.next() == [[0, 1, 2], [], []])
     }
 
-    @Test func `a COMMIT of one's own`() async throws {
+    @Test func `a COMMIT of one's own is refused, and tells nothing`() async throws {
         let store = try await three()
         var observer = try await Observer(store, byName)
         await #expect(throws: StoreError.self) {
@@ -149,7 +149,8 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
                 try await tx.execute("COMMIT")
             }
         }
-        #expect(try await observer.next() == [[0], [], []])
+        try await store.write { _ = try await $0.delete(WareRecord.self, 3) }
+        #expect(try await observer.next() == [[2], [], []])
     }
 
     @Test func `triggers and cascades`() async throws {
