@@ -154,12 +154,14 @@ where
         _ table: Table<D>, _ step: Int, _ slot: Int, _ object: D.Model, _ core: SessionCore
     ) throws -> [C.ID] {
         let targets = try core.table(C.self)
-        if !table.isTakenHere(table.mapping.steps[step], slot),
-            let linked = table.linkedElsewhere(table.mapping.steps[step], object)
-        {
-            return linked.compactMap { $0 as? C.Model }.map(targets.mapping.idOf)
+        let link = table.mapping.steps[step]
+        if table.isTakenHere(link, slot), let dto = table.snapshot(slot), let known = known(dto, object, core) {
+            return known
         }
-        return try table.baselines[path]?[slot] as? [C.ID] ?? ids(object, core)
+        guard let linked = table.linkedElsewhere(link, object) else {
+            return try table.baselines[path]?[slot] as? [C.ID] ?? ids(object, core)
+        }
+        return linked.compactMap { $0 as? C.Model }.map(targets.mapping.idOf)
     }
 
     /// Adds a page to a list: what is new goes to the end, what the app has taken out since `before` was there stays out.

@@ -36,7 +36,7 @@ extension Table {
         for slot in snapshots.indices where snapshots[slot] != nil {
             guard let model = model(at: slot) else { continue }
             let isAsCame = mapping.steps.allSatisfy { isUnedited($0.isClean, slot, model) }
-            if !isAsCame { forgetSnapshot(slot) }
+            if isAsCame { noteUndone(slot) } else { forgetSnapshot(slot) }
         }
     }
 

@@ -140,6 +140,13 @@ extension Table {
         }
     }
 
+    /// Notes that an object has what is stored, whatever payloads have said.
+    func noteUndone(_ slot: Int) {
+        for path in mapping.steps.compactMap(\.modelPath) where kin.contains(where: { $0.isStored && $0.maps(path) }) {
+            elsewhere[path, default: []].insert(slot)
+        }
+    }
+
     func noteTakenElsewhere(_ model: AnyObject, _ other: AnyTable) {
         guard let model = model as? D.Model, let slot = slot(ofLoaded: model) else { return }
         for step in mapping.steps {

@@ -85,7 +85,7 @@ import Testing
 
         mutating func rollBack() {
             model = stored
-            compare()
+            payload = nil
         }
 
         private mutating func compare() {
