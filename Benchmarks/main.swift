@@ -24,6 +24,7 @@ try await benchmarkObjectDepth(harness)
 try await benchmarkJSON(harness)
 try await benchmarkDepth(harness)
 try await benchmarkStore(harness, workload)
+try await benchmarkObservation(harness)
 try await benchmarkWriteback(harness)
 
 let encoder = JSONEncoder()

@@ -37,6 +37,11 @@ extension ReadTransaction {
     public func changeRecords(after sequence: Int64 = 0) async throws -> [ChangeRecord] {
         try check()
         guard try StoredTable(ChangeLog.table, connection) != nil else { return [] }
+        return try knownRecords(after: sequence)
+    }
+
+    /// The same where the file is known to have them.
+    func knownRecords(after sequence: Int64) throws -> [ChangeRecord] {
         let rows = try connection.peekAll(
             "SELECT seq, txn, tbl, kind, key, columns FROM \(ChangeLog.table) WHERE seq > ? ORDER BY seq",
             [.integer(sequence)])
@@ -194,12 +199,34 @@ struct ChangeLog {
         return place
     }
 
+    /// What was written, for those who observe it.
+    var touches: [Touch] {
+        entries.flatMap { entry in
+            entry.rows.map { Touch(entry.kind, table: entry.table, key: $0.key, columns: $0.columns) }
+        }
+    }
+
+    /// The tables that were written to, each with how and, for an update, which columns.
+    var tables: [Touched] {
+        entries.map { entry in
+            let columns = entry.rows.flatMap { $0.columns ?? [] }
+            return Touched(table: entry.table, kind: entry.kind, columns: columns.isEmpty ? nil : columns)
+        }
+    }
+
+    /// The number of the last record; 0 if there is none.
+    static func last(_ connection: Connection) throws -> Int64 {
+        guard case .integer(let number)? = try connection.peek("SELECT max(seq) FROM \(table)") else { return 0 }
+        return number
+    }
+
     /// Writes the records, and drops those that are too old.
-    func write(_ connection: Connection) throws {
-        guard count > 0 else { return }
+    ///
+    /// - Returns: their numbers; nil if there are none.
+    func write(_ connection: Connection) throws -> ClosedRange<Int64>? {
+        guard count > 0 else { return nil }
         let records = entries.flatMap { entry in entry.rows.map { (entry, $0) } }.sorted { $0.1.place < $1.1.place }
-        var last: Int64 = 0
-        if case .integer(let number)? = try connection.peek("SELECT max(seq) FROM \(Self.table)") { last = number }
+        var last = try Self.last(connection)
         guard last < .max - Int64(records.count) else {
             throw StoreError(
                 .database, "the change records have used up their numbers; delete the rows of the table",
@@ -219,5 +246,6 @@ struct ChangeLog {
         if last > Self.kept {
             try connection.executeUncounted("DELETE FROM \(Self.table) WHERE seq <= ?", [.integer(last - Self.kept)])
         }
+        return last - Int64(records.count - 1)...last
     }
 }

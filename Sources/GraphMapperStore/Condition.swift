@@ -6,6 +6,8 @@ public struct Condition: Sendable {
     let values: [StoredValue]
     /// What is wrong with a column that it names; a query with it throws this.
     var mistake: GraphError?
+    /// Columns, as SQL, that have one value in every row which satisfies it: so observers find who is concerned.
+    var pins: [(column: String, value: StoredValue)] = []
 
     private static func join(_ left: Self, _ word: String, _ right: Self) -> Self {
         Condition(
@@ -14,7 +16,11 @@ public struct Condition: Sendable {
     }
 
     /// Both conditions.
-    public static func && (left: Self, right: Self) -> Self { join(left, "AND", right) }
+    public static func && (left: Self, right: Self) -> Self {
+        var both = join(left, "AND", right)
+        both.pins = left.pins + right.pins
+        return both
+    }
     /// Either condition, or both.
     public static func || (left: Self, right: Self) -> Self { join(left, "OR", right) }
     /// What does not satisfy the condition, rows for which it is unknown because of NULL included.
@@ -133,7 +139,12 @@ extension ColumnExpression where V: Storable {
     }
 
     /// Whether the column has that value; nil is compared like any other.
-    public static func == (left: Self, right: V) -> Condition { compare(left, Dialect.isSame, right) }
+    public static func == (left: Self, right: V) -> Condition {
+        var condition = compare(left, Dialect.isSame, right)
+        let values = right.storedValues
+        if left.parts.count == values.count { condition.pins = Array(zip(left.parts, values)) }
+        return condition
+    }
     /// Whether the column has another value; nil is compared like any other.
     public static func != (left: Self, right: V) -> Condition { compare(left, Dialect.isOther, right) }
     /// Whether the column is less; NULL never is.

@@ -18,6 +18,8 @@ public final class GraphStore: Sendable {
         public var busyTimeout = 5.0
         /// At most so many reads run at once.
         public var readers = 4
+        /// Seconds between two looks for what others have written to the file, while something is observed.
+        public var watchInterval = 0.2
         /// Sees each fresh connection first: for pragmas, keys, and a log of statements. What it is given is good until it
         /// returns.
         public var prepare: (@Sendable (FreshConnection) throws -> Void)?
@@ -32,7 +34,12 @@ public final class GraphStore: Sendable {
     /// The columns of each table's unique indexes, its key's not among them, as the file has them.
     let uniques: [String: [[String]]]
     /// The tables of ordered links.
-    private let lists: [String: ListOwner]
+    let lists: [String: ListOwner]
+    /// Whether the file has change records.
+    let isLogged: Bool
+    /// Those who observe the store.
+    let hub: Hub
+    private let others: Others?
     @TaskLocal static var held: Held?
 
     /// Opens or makes the store. Tables and indexes that the file lacks are made, and indexes that the records no longer
@@ -71,6 +78,30 @@ public final class GraphStore: Sendable {
         let installation = Installation(tables: tables, connection: writer)
         if options.isReadOnly { try installation.check() } else { try installation.run() }
         uniques = try writer.uniqueIndexes(of: records.map { Layout($0).tables[0].name })
+        isLogged = try StoredTable(ChangeLog.table, writer) != nil
+        hub = Hub(told: isLogged ? try ChangeLog.last(writer) : 0)
+        if case .file = location {
+            others = try Others(writer, every: options.watchInterval)
+        } else {
+            others = nil
+        }
+    }
+
+    /// Tells the observers if somebody else has written. Whoever calls it holds the writer.
+    private func lookForOthers() throws {
+        guard hub.isNeeded, try others?.haveWritten(writer) == true else { return }
+        hub.publishEverything()
+    }
+
+    /// Looks now and then whether somebody else has written, for as long as anybody observes.
+    func watch() {
+        others?.watch { [weak self] in
+            guard let self, hub.isNeeded else { return false }
+            await writing.enter()
+            defer { writing.leave() }
+            do { try lookForOthers() } catch { hub.fail(error) }
+            return true
+        }
     }
 
     private static func validate(_ records: [any StoredRecord.Type]) throws {
@@ -119,9 +150,26 @@ public final class GraphStore: Sendable {
     }
 
     /// Runs `body` in one transaction: all of it is written, or, if it throws, nothing.
-    public func write<T>(_ body: (WriteTransaction) async throws -> T) async throws -> T {
+    ///
+    /// - Parameter tokens: observers that know what is written, as a list does whose row the user has deleted. They are
+    ///   not told of it. What they are told before this returns is from before the write; what they are told later is as
+    ///   seen from the write. So do on the main actor to the list what was written as soon as this has returned.
+    /// - Throws: what `body` throws; ``StoreError`` of kind `.misuse`, and nothing is written, if one of these observers
+    ///   runs its query again for what was written, which ``explainChanges(of:)`` tells, or observes something else.
+    public func write<T>(
+        withoutNotifying tokens: [ObservationToken] = [], _ body: (WriteTransaction) async throws -> T
+    ) async throws -> T {
+        guard !tokens.isEmpty else { return try await write(knowing: [], body) }
+        return try await ObservationToken.between(tokens) { try await write(knowing: $0, body) }
+    }
+
+    private func write<T>(knowing: [Hub.ID], _ body: (WriteTransaction) async throws -> T) async throws -> T {
         try await exclusively {
-            try await transaction(Dialect.beginWriting, WriteTransaction(writer, lists: lists), body)
+            let transaction = WriteTransaction(writer, lists: lists, hub: hub, knowing: knowing)
+            return try await self.transaction(Dialect.beginWriting, transaction) { transaction in
+                try lookForOthers()
+                return try await body(transaction)
+            }
         }
     }
 

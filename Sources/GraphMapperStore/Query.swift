@@ -1,9 +1,9 @@
 /// Which records, in which order: a value.
 public struct Query<R: StoredRecord>: Sendable {
-    private var condition: Condition?
-    private var order: [String] = []
-    private var limit: Int?
-    private var offset: Int?
+    private(set) var condition: Condition?
+    private(set) var order: [OrderTerm] = []
+    private(set) var limit: Int?
+    private(set) var offset: Int?
     /// What is wrong with the order; running the query throws this.
     private var mistake: GraphError?
 
@@ -26,7 +26,7 @@ public struct Query<R: StoredRecord>: Sendable {
         var copy = self
         do {
             copy.order += try R.columnNames(at: path).get().map(Dialect.quoted).map {
-                "\(Dialect.number($0, of: V.self) ?? $0) \(descending ? "DESC" : "ASC")"
+                OrderTerm(sql: Dialect.number($0, of: V.self) ?? $0, isDescending: descending)
             }
         } catch {
             copy.mistake = copy.mistake ?? error
@@ -48,14 +48,19 @@ public struct Query<R: StoredRecord>: Sendable {
         return copy
     }
 
+    /// Throws a ``GraphError`` for a property that has no column.
+    func check() throws {
+        if let mistake = condition?.mistake ?? mistake { throw mistake }
+    }
+
     /// What follows the table's name.
     ///
     /// - Throws: ``GraphError`` for a property that has no column.
     func tail() throws -> String {
-        if let mistake = condition?.mistake ?? mistake { throw mistake }
+        try check()
         var sql = ""
         if let condition { sql += "WHERE \(condition.sql) " }
-        var order = order
+        var order = order.map(\.description)
         if limit != nil || offset != nil {
             // A total order: the statement for the rows and those for their lists must choose the same page.
             order += (R.schema.key?.columnNames ?? ["id"]).map(Dialect.quoted)
@@ -72,4 +77,11 @@ public struct Query<R: StoredRecord>: Sendable {
         }
         return values
     }
+}
+
+/// What rows are sorted by, after the terms before it.
+struct OrderTerm: Sendable, CustomStringConvertible {
+    let sql: String
+    let isDescending: Bool
+    var description: String { "\(sql) \(isDescending ? "DESC" : "ASC")" }
 }

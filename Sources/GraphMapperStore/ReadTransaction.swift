@@ -134,7 +134,20 @@ public class ReadTransaction: ImmediateSource {
         return Int64(count) * 4 >= rows
     }
 
-    private func select<R: StoredRecord>(_ type: R.Type, _ rows: RowChoice) throws -> [R] {
+    /// The rows that `tail` chooses, and for each the values of more columns, handed over before the next is read.
+    func select<R: StoredRecord>(
+        _ type: R.Type, _ tail: String, _ values: [StoredValue], isCached: Bool, beside columns: [String],
+        _ note: ([StoredValue]) -> Void
+    ) throws -> [R] {
+        let key = keyColumns(type).joined(separator: ", ")
+        let owners = tail.isEmpty ? nil : "IN (SELECT \(key) FROM \(table(type)) \(tail))"
+        return try select(
+            type, RowChoice(tail: tail, owners: owners, values: values, isCached: isCached), beside: columns, note)
+    }
+
+    private func select<R: StoredRecord>(
+        _ type: R.Type, _ rows: RowChoice, beside more: [String] = [], _ note: ([StoredValue]) -> Void = { _ in }
+    ) throws -> [R] {
         try check()
         let schema = R.schema
         let names = schema.properties.flatMap { $0.isList || $0.isNested ? [] : $0.columnNames }
@@ -146,7 +159,8 @@ public class ReadTransaction: ImmediateSource {
                 Dialect.quoted(Layout.listTable(schema.name, property.name)), schema.linkColumns(of: property), rows,
                 isOfKey: rows.keep?.columns == keyColumns)
         }
-        let sql = "SELECT \(columns.joined(separator: ", ")) FROM \(table(type)) \(rows.tail)"
+        let sql = "SELECT \((columns + more).joined(separator: ", ")) FROM \(table(type)) \(rows.tail)"
+        let beside = Int32(columns.count)..<Int32(columns.count + more.count)
         return try connection.withStatement(sql, rows.values, isCached: rows.isCached) { statement in
             let cursor = statement.cursor(lists.isEmpty ? nil : LinkLists(lists.map(\.rows)))
             let kept = rows.keep.map { keep in (range(of: keep.columns, in: columns), keep.keys) }
@@ -157,6 +171,7 @@ public class ReadTransaction: ImmediateSource {
                         let key = RowKey(statement, key)
                         for list in lists { list.rows.current = list.ranges[key] ?? 0..<0 }
                     }
+                    if !beside.isEmpty { note(beside.map(statement.value)) }
                     return true
                 }
                 return false

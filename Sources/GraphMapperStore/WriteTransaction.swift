@@ -24,12 +24,20 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
     var log = ChangeLog()
+    let hub: Hub
+    /// Observers that know what is written.
+    let knowing: [Hub.ID]
     /// What sessions that have joined do if it is undone.
     private var restores: [() throws -> Void] = []
 
-    /// - Parameter lists: the tables of ordered links.
-    init(_ connection: Connection, lists: [String: ListOwner]) {
+    /// - Parameters:
+    ///   - lists: the tables of ordered links.
+    ///   - hub: those who are told.
+    ///   - knowing: observers that know what is written.
+    init(_ connection: Connection, lists: [String: ListOwner], hub: Hub, knowing: [Hub.ID]) {
         self.lists = lists
+        self.hub = hub
+        self.knowing = knowing
         super.init(connection)
     }
 
@@ -43,12 +51,16 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     }
 
     override func commit() throws {
-        try log.write(connection)
+        try log.noteTriggers(connection, lists)
+        let records = try log.write(connection)
+        let touches = try records != nil && hub.isNeeded ? Self.touches(log, hub, connection) : nil
+        let absorbed = try absorbed(touches ?? [])
         do {
             try super.commit()
         } catch let error as StoreError where error.kind == .foreignKey {
             throw try DanglingLink(connection, lists, log).located(error)
         }
+        if let records { hub.publish(touches, records: records, absorbed: absorbed) }
     }
 
     /// Adds a record with its ordered links; throws a ``StoreError`` if its key is there.
@@ -108,6 +120,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         try check()
         let before = connection.totalChangeCount
         try connection.execute(sql, values)
+        // It has ended the transaction: whatever was written before may be there for all to see.
+        if !connection.isInTransaction { hub.publishEverything() }
         guard connection.totalChangeCount != before else { return }
         for touched in try connection.touched(by: sql) {
             note(rowsOf: touched.table, touched.kind, touched.columns)

@@ -57,14 +57,14 @@ extension Step {
             let slot = table.knownSlot(of: object)
             // Who holds it is whom it names and who is stored: the usual case.
             if let stored, let slot, let claimed = holding.owner(of: slot), let holder = owners.model(at: claimed),
-                holder === model(object), owners.mapping.idOf(holder) == stored.id
+                holder === model(object), areSame(owners.mapping.idOf(holder), stored.id)
             {
                 return stored
             }
             // Nobody holds any, and it names whom it was loaded with.
             if let stored, let slot, holding.held.isEmpty, let named = model(object), owners.identity.deleted.isEmpty,
                 holding.owner(of: slot) == nil, let known = holding.name(of: slot), owners.model(at: known) === named,
-                owners.mapping.idOf(named) == stored.id
+                areSame(owners.mapping.idOf(named), stored.id)
             {
                 return stored
             }
@@ -87,7 +87,7 @@ extension Step {
         }
         step.isClean = { snapshot, object, core in
             let stored = get(snapshot)
-            return try stored?.id == owner(object, stored, core)?.id
+            return try areSame(stored?.id, owner(object, stored, core)?.id)
         }
         step.isEmpty = { model($0) == nil }
         step.freeze = { freeze($0, model, set) }
@@ -194,7 +194,7 @@ extension Step {
             isNaming && (!isFixed || stored == nil)
             && (slot.map { Self.isEdited($0, named, holding, owners) } ?? (named != nil))
         if let holder, hasMoved {
-            if isEdited, !isFixed, let named, named !== holder {
+            if isEdited || isFixed, let named, named !== holder {
                 let property = D.schema.property(at: from)?.name
                 throw GraphError(
                     .conflict,
@@ -242,7 +242,7 @@ extension Step {
             holding.name(slot, owner: target == nil ? -1 : owner ?? -1)
             guard isByBack else { return }
             let old = holder.flatMap(owners.knownSlot)
-            holding.move(object, from: old.map { [$0] } ?? [], to: target == nil ? nil : owner)
+            holding.move(object, from: old, to: target == nil ? nil : owner)
         }
     }
 }

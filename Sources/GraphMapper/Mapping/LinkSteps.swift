@@ -67,7 +67,7 @@ extension Step {
         var step: Step<D> = .toOne(
             C.self, from, to, id: { get($0)?.id }, model: model, set: set)
         step.isWhole = true
-        step.isSame = { get($0)?.id == get($1)?.id }
+        step.isSame = { areSame(get($0)?.id, get($1)?.id) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
             table.withEdges(index, range, of: get) { child, edges in
@@ -111,7 +111,7 @@ extension Step {
         step.isSame = { left, right in
             let left = get(left)
             let right = get(right)
-            return left.count == right.count && left.indices.allSatisfy { left[$0].id == right[$0].id }
+            return left.count == right.count && left.indices.allSatisfy { areSame(left[$0].id, right[$0].id) }
         }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
@@ -155,7 +155,7 @@ extension Step {
         let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
             let targets = try core.table(C.self)
             guard let target = model(object), !targets.isDeleted(target) else { return id(snapshot) == nil }
-            return id(snapshot) == targets.mapping.idOf(target)
+            return areSame(id(snapshot), targets.mapping.idOf(target))
         }
         step.isClean = isClean
         step.isEmpty = { model($0) == nil }
@@ -207,7 +207,7 @@ extension Step {
             let new = models(object)
             return count(snapshot) == new.count
                 && haveIDs(snapshot) { index, id in
-                    id == targets.mapping.idOf(new[index]) && !targets.isDeleted(new[index])
+                    areSame(id, targets.mapping.idOf(new[index])) && !targets.isDeleted(new[index])
                 }
         }
         step.isClean = isClean
@@ -270,6 +270,16 @@ extension Step {
         guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
         let new = all ? [] : old.filter { !targets.isDeleted($0) }
         if new.count < old.count { set(object, new) }
+    }
+
+    /// Whether two ids are those of one row, as ``IDKey`` has it.
+    @inlinable @inline(__always) static func areSame<ID: Storable & Hashable>(_ left: ID, _ right: ID) -> Bool {
+        IDKey(left) == IDKey(right)
+    }
+
+    @inlinable @inline(__always) static func areSame<ID: Storable & Hashable>(_ left: ID?, _ right: ID?) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        return IDKey(left) == IDKey(right)
     }
 
     /// What a loop's closure answers for one DTO off the loops.

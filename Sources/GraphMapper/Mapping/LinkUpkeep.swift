@@ -42,12 +42,12 @@ extension Step {
         _ set: @escaping (D.Model, [C.Model]) -> Void, _ core: SessionCore
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let table = try? core.table(D.self), let targets = try? core.table(C.self) else { return }
-        targets.holding(foreignKey).edit = { [unowned table] owner, child, isHeld in
-            guard let object = table.model(at: owner), let child = child as? C.Model else { return }
-            let others = get(object).filter { $0 !== child }
-            // First, because a link to one object takes the first.
-            set(object, isHeld ? others.isEmpty ? [child] : others + [child] : others)
-            if isHeld, !get(object).contains(where: { $0 === child }) { set(object, [child]) }
+        targets.holding(foreignKey).edit = { [unowned table] owner, leaving, coming in
+            guard let object = table.model(at: owner) else { return }
+            let coming = coming.compactMap { $0 as? C.Model }
+            set(object, get(object).filter { !leaving.contains(ObjectIdentifier($0)) } + coming)
+            // A link to one object takes the first.
+            if let last = coming.last, !get(object).contains(where: { $0 === last }) { set(object, [last]) }
         }
     }
 
@@ -109,16 +109,23 @@ extension Holding {
         object < named.count && named[object] >= 0 ? Int(named[object]) : nil
     }
 
-    /// Moves an object that its back-reference alone has given another owner between the owners' links, as far as
-    /// they are filled.
-    @usableFromInline func move(_ object: AnyObject, from old: [Int], to new: Int?) {
-        let id = ObjectIdentifier(object)
-        for other in old where other != new && held(other, object) {
-            edit?(other, object, false)
-            held[other]?.removeAll { $0 == id }
+    /// Notes that an object, whose back-reference alone has given it another owner, moves between the owners' links.
+    @usableFromInline func move(_ object: AnyObject, from old: Int?, to new: Int?) {
+        if let old, old != new { moves[old, default: Moves()].leaving.insert(ObjectIdentifier(object)) }
+        if let new { moves[new, default: Moves()].coming.append(object) }
+    }
+
+    /// Makes the links agree with the moves, as far as they are filled: each owner's once.
+    func finishMoves() {
+        guard !moves.isEmpty else { return }
+        for (owner, moves) in moves {
+            guard let objects = held[owner] else { continue }
+            let before = Set(objects)
+            let leaving = moves.leaving.intersection(before)
+            let coming = edit == nil ? [] : moves.coming.filter { !before.contains(ObjectIdentifier($0)) }
+            if !leaving.isEmpty || !coming.isEmpty { edit?(owner, leaving, coming) }
+            held[owner] = objects.filter { !leaving.contains($0) } + coming.map(ObjectIdentifier.init)
         }
-        guard let edit, let new, isFilled(new), !held(new, object) else { return }
-        edit(new, object, true)
-        held[new]?.append(id)
+        moves = [:]
     }
 }

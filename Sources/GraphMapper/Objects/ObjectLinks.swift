@@ -152,7 +152,7 @@ extension Step where D: AnyObject {
         model: @escaping (D.Model) -> C.Model?, set: @escaping (D.Model, C.Model?) -> Void
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         var step: Step<D> = .toOne(C.self, from, to, id: { get($0)?.id }, model: model, set: set)
-        step.isSame = { get($0)?.id == get($1)?.id }
+        step.isSame = { areSame(get($0)?.id, get($1)?.id) }
         step.answer = { object, _, core in
             let targets = try core.table(C.self)
             guard let target = model(object), !targets.isDeleted(target) else { return C?.none as Any }
@@ -179,7 +179,7 @@ extension Step where D: AnyObject {
                 for (index, target) in get(dto).enumerated() where !isID(index, target.id) { return false }
                 return true
             })
-        step.isSame = { left, right in get(left).elementsEqual(get(right)) { $0.id == $1.id } }
+        step.isSame = { left, right in get(left).elementsEqual(get(right)) { areSame($0.id, $1.id) } }
         step.answer = { object, _, core in
             let targets = try core.table(C.self)
             return try models(object).filter { !targets.isDeleted($0) }.map { try targets.target($0) }

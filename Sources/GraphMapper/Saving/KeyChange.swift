@@ -52,7 +52,7 @@ extension Table {
             GraphError(.misuse, message, type: D.schema.name, id: "\(old)", property: D.schema.key?.name)
         }
         guard let id = id as? D.ID else { throw error("its id is \(D.ID.self), not \(type(of: id))") }
-        guard id != old else { return nil }
+        guard IDKey(id) != IDKey(old) else { return nil }
         guard identity.slot(id) == nil else {
             throw GraphError(
                 .conflict, "the session has another object with the id \(id); delete it first", type: D.schema.name,
@@ -62,7 +62,7 @@ extension Table {
             let settable = path as? ReferenceWritableKeyPath<D.Model, D.ID>
         else { throw error("its id is a let, which cannot be changed; make it a var") }
         guard let slot = knownSlot(of: model) else {
-            guard added.contains(where: { $0 === model }) else { throw error("the session does not know it; add it") }
+            guard added.contains(model) else { throw error("the session does not know it; add it") }
             return (nil, { model[keyPath: settable] = id })
         }
         guard identity.deleted.isEmpty || !identity.deleted.contains(slot), !vanished.contains(slot) else {

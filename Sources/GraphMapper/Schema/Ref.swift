@@ -4,6 +4,11 @@ public struct Ref<D: DTO & Identifiable>: Hashable, Sendable where D.ID: Storabl
     public let id: D.ID
     /// A reference to the object of that id, which need not be there yet.
     @inlinable public init(_ id: D.ID) { self.id = id }
+
+    /// Whether both point to one row: their ids are stored alike.
+    @inlinable public static func == (left: Self, right: Self) -> Bool {
+        left.id == right.id && D.ID.isSame(left.id, right.id)
+    }
 }
 
 extension Ref: Storable {

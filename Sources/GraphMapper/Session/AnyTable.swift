@@ -13,6 +13,10 @@ public class AnyTable {
     /// Lets copies that differ from the first be.
     func ignoreCopies() {}
     func holds(_ model: AnyObject) -> Bool { false }
+    /// The class of its models.
+    var modelType: AnyClass { AnyTable.self }
+    /// Whether its models are of a class that this table's are a superclass of.
+    func isBase(of other: AnyTable) -> Bool { false }
     func wantAll() {}
     func requireLoaded() throws {}
     func startLoad() {}
@@ -42,6 +46,8 @@ public class AnyTable {
     func linkModels() throws {}
     func finishLoad() throws {}
     func startWalk() {}
+    /// Makes links follow what back-references have moved.
+    func moveHeld() {}
     func walk() throws -> Bool { false }
     func collect(into plan: inout WritePlan) throws {}
     func endWalk() {}
@@ -103,6 +109,7 @@ public class AnyTable {
     // What the app asks about one object.
     func state(of model: AnyObject) -> GraphSession.ObjectState? { nil }
     func want(_ model: AnyObject) throws {}
+    func want(key: [StoredValue]) throws {}
     func isLoaded(_ model: AnyObject, _ path: AnyKeyPath) throws -> Bool { false }
     func clear(_ model: AnyObject, _ path: AnyKeyPath) throws {}
     func requireLink(_ path: AnyKeyPath) throws {}

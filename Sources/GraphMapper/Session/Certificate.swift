@@ -15,6 +15,20 @@ struct Certificate {
         var occurrence: String?
     }
 
+    /// What copies of one object have in common.
+    private struct ObjectKey: Hashable {
+        let type: String
+        /// The id as text, which may be that of several.
+        let id: String
+        let stored: [StoredValue]
+        let dto: ObjectIdentifier
+
+        func isBefore(_ other: Self) -> Bool {
+            if (type, id) != (other.type, other.id) { return (type, id) < (other.type, other.id) }
+            return DTOContent.stored(stored).exactly < DTOContent.stored(other.stored).exactly
+        }
+    }
+
     private struct Copy {
         let place: Int
         let values: [(name: String, content: DTOContent?)]
@@ -24,8 +38,7 @@ struct Certificate {
     private var places: [Place] = []
     /// The places that are not walked yet, by the lengths of their paths.
     private var waiting: [Int: [Int]] = [:]
-    private var copies: [String: [Copy]] = [:]
-    private var names: [String: (type: String, id: String)] = [:]
+    private var copies: [ObjectKey: [Copy]] = [:]
     /// Objects are walked once: the first way to them is the shortest.
     private var seen: Set<ObjectIdentifier> = []
 
@@ -42,7 +55,7 @@ struct Certificate {
         _ roots: [(any DTO.Type, Any)], _ core: SessionCore, isFirst: Bool
     ) -> [(any DTO.Type, Any)] {
         let walk = walk(roots, core)
-        return walk.copies.keys.sorted().compactMap { key in
+        return walk.copies.keys.sorted { $0.isBefore($1) }.compactMap { key in
             let group = walk.copies[key] ?? []
             guard !(walk.places[group[0].place].type is any KeylessDTO.Type), walk.differing(group).first != nil else {
                 return nil
@@ -106,8 +119,8 @@ struct Certificate {
         // What has no id is the same object as what stands in the same place of a copy.
         let isKeyless = place.type is any KeylessDTO.Type
         let id = isKeyless ? place.occurrence ?? place.label : name.id
-        let key = "\(name.name)\u{0}\(id)\u{0}\(place.type)"
-        names[key] = (name.name, id)
+        let key = ObjectKey(
+            type: name.name, id: id, stored: isKeyless ? [] : name.key, dto: ObjectIdentifier(place.type))
         copies[key, default: []].append(Copy(place: number, values: name.values))
         let owner = isKeyless ? id : "\(name.name)(\(id))"
         var count = 0
@@ -134,8 +147,8 @@ struct Certificate {
     }
 
     private func conflict() -> GraphError? {
-        for key in copies.keys.sorted() {
-            guard let group = copies[key], let name = names[key], let (property, values) = differing(group).first else {
+        for key in copies.keys.sorted(by: { $0.isBefore($1) }) {
+            guard let group = copies[key], let (property, values) = differing(group).first else {
                 continue
             }
             let list = Self.texts(Array(values.keys)).map { text, value in
@@ -144,7 +157,7 @@ struct Certificate {
             return GraphError(
                 .conflict,
                 "copies of one object differ: \(list.sorted().joined(separator: "; ")). Make them agree before mapping",
-                type: name.type, id: name.id, property: property)
+                type: key.type, id: key.id, property: property)
         }
         return nil
     }
@@ -162,6 +175,7 @@ struct Certificate {
 struct DTODescription {
     let name: String
     let id: String
+    let key: [StoredValue]
     let values: [(name: String, content: DTOContent?)]
 }
 
@@ -220,7 +234,7 @@ extension Table {
             if let gap = step?.gap, withUnsafePointer(to: dto, gap.isOpen) { return (property.name, nil) }
             return (property.name, property.isNested ? .nested(nestedNames(dto, step)) : .stored(property.stored(dto)))
         }
-        return DTODescription(name: D.schema.name, id: "\(dto.id)", values: values)
+        return DTODescription(name: D.schema.name, id: "\(dto.id)", key: dto.id.storedValues, values: values)
     }
 
     private func nestedNames(_ dto: D, _ step: Step<D>?) -> [String] {

@@ -6,13 +6,21 @@
     @usableFromInline var held: [Int: [ObjectIdentifier]] = [:]
     /// The owner that each object's back-reference was last set to by the session; -1 for none.
     @usableFromInline var named: ContiguousArray<Int32> = []
-    /// Puts an object into, or takes it from, the link of an owner; set by the forward side, if there is one.
-    var edit: ((_ owner: Int, _ object: AnyObject, _ isHeld: Bool) -> Void)?
+    /// Takes objects from the link of an owner, and puts others into it; set by the forward side, if there is one.
+    var edit: ((_ owner: Int, _ leaving: Set<ObjectIdentifier>, _ coming: [AnyObject]) -> Void)?
+    /// What the save that is being settled moves, by owner.
+    var moves: [Int: Moves] = [:]
     /// What it holds now, for the owners whose link changed; becomes `held` when the save succeeds.
     private(set) var pending: [Int: [ObjectIdentifier]] = [:]
     private(set) var isWalked = false
     /// The owners that a partial walk has visited; nil for a walk of everything.
     var visited: Set<Int>?
+
+    /// Objects that leave the link of an owner, and those that come, in order.
+    struct Moves {
+        var leaving: Set<ObjectIdentifier> = []
+        var coming: [AnyObject] = []
+    }
 
     init() {}
 

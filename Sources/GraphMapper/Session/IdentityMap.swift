@@ -2,7 +2,10 @@ import Foundation
 
 /// An id as a key of a hash table. UUIDs and integers are mixed by one multiplication, a tenth of the cost of the
 /// standard library's hasher.
-@frozen @usableFromInline struct IDKey<ID: Hashable>: Hashable {
+///
+/// Two ids are one if they are stored alike: spellings of one accented letter, which Swift takes for equal, are two keys of
+/// a table.
+@frozen @usableFromInline struct IDKey<ID: Storable & Hashable>: Hashable {
     @usableFromInline let id: ID
     @inlinable @inline(__always) init(_ id: ID) { self.id = id }
 
@@ -12,7 +15,7 @@ import Foundation
             let right = words(right.id)
             return left.0 == right.0 && left.1 == right.1
         }
-        return left.id == right.id
+        return left.id == right.id && ID.isSame(left.id, right.id)
     }
 
     @inlinable func hash(into hasher: inout Hasher) { hasher.combine(id) }
@@ -50,7 +53,7 @@ import Foundation
 /// One instance per id of one model type: the slot of each id, and the instances by slot.
 ///
 /// Every DTO type that becomes this model shares it.
-@usableFromInline final class IdentityMap<ID: Hashable> {
+@usableFromInline final class IdentityMap<ID: Storable & Hashable> {
     @exclusivity(unchecked) @usableFromInline var slots: [IDKey<ID>: Int] = [:]
     @exclusivity(unchecked) @usableFromInline var models: ContiguousArray<AnyObject?> = []
     /// Slots whose objects are to be deleted with the next save.

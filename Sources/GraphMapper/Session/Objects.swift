@@ -17,7 +17,7 @@ extension GraphSession {
     ///
     /// Complexity: O(properties).
     public func state(of model: AnyObject) -> ObjectState? {
-        let tables = core.order.filter { $0.holds(model) }
+        let tables = core.tables(holding: model)
         let stored = tables.filter(\.isStored)
         let states = (stored.isEmpty ? tables : stored).compactMap { $0.state(of: model) }
         let state =
@@ -64,7 +64,7 @@ extension Table {
         guard let model = model as? D.Model else { return nil }
         if !identity.dropped.isEmpty, identity.dropped[ObjectIdentifier(model)] != nil { return .deleted }
         guard let slot = knownSlot(of: model), snapshot(slot) != nil else {
-            return added.contains { $0 === model } ? .new : nil
+            return added.contains(model) ? .new : nil
         }
         if identity.deleted.contains(slot) || vanished.contains(slot) { return .deleted }
         let isClean = mapping.steps.indices.allSatisfy { index in

@@ -85,7 +85,7 @@ extension SessionCore {
 
     /// The table that an object is read and written through.
     func storedTable(for model: AnyObject) throws -> AnyTable {
-        let tables = order.filter { $0.isStored && $0.holds(model) }
+        let tables = tables(holding: model).filter(\.isStored)
         let known = tables.first { $0.state(of: model).map { $0 != .new } ?? false }
         guard let table = known ?? tables.first else { return try anyTable(for: model) }
         return table

@@ -77,9 +77,15 @@ public final class SessionCore {
 
     /// The table whose models are of this instance's class.
     func anyTable(for model: AnyObject) throws -> AnyTable {
-        let tables = order.filter { $0.holds(model) }
+        let tables = tables(holding: model)
         if let table = tables.first(where: \.isStored) ?? tables.first { return table }
         throw GraphError(.invalidSchema, "the session has no mapping whose model is \(type(of: model))")
+    }
+
+    /// The tables of the model's class, or else of the nearest superclass that is mapped.
+    func tables(holding model: AnyObject) -> [AnyTable] {
+        let all = order.filter { $0.holds(model) }
+        return all.filter { table in !all.contains { table.isBase(of: $0) } }
     }
 
     // MARK: Loading
@@ -159,6 +165,7 @@ public final class SessionCore {
         }
         for step in plan.commit { step() }
         for step in plan.settle { step() }
+        for table in order { table.moveHeld() }
         guard plan.isDeleting else { return }
         for table in order { table.dropDeleted() }
         for step in plan.forget { step() }

@@ -45,7 +45,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     // The walk under way.
     @exclusivity(unchecked) @usableFromInline var walked = 0
     @exclusivity(unchecked) @usableFromInline var found: [D.ID] = []
-    var added: [D.Model] = []
+    var added = AddedObjects<D.Model>()
     /// What the app says that it edits, and when it last said so.
     var edited: [ObjectIdentifier: (model: D.Model, stamp: Int)] = [:]
     var editStamp = 0
@@ -92,6 +92,10 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         D.schema.properties.compactMap { $0.isList ? nil : $0.link?.record }
     }
     override func holds(_ model: AnyObject) -> Bool { model is D.Model }
+    override var modelType: AnyClass { D.Model.self }
+    override func isBase(of other: AnyTable) -> Bool {
+        other.modelType != D.Model.self && other.modelType is D.Model.Type
+    }
 
     // MARK: Looking up
 
@@ -193,6 +197,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func add(_ model: AnyObject) throws { try addModel(model) }
     override func delete(_ model: AnyObject) throws { try deleteModel(model) }
     override func startWalk() { resetWalk() }
+    override func moveHeld() { for holding in holdings.values { holding.finishMoves() } }
     override func attach() { for step in mapping.steps { step.attach?(core) } }
     private(set) lazy var ownRules: TableRules = {
         var rules = TableRules(D.schema)
@@ -212,7 +217,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func checkDenied() throws { try checkDenials() }
     override func hide(_ object: AnyObject) -> Bool { hideObject(object) }
     override func show(_ object: AnyObject) { showObject(object) }
-    override func forgetAdded(_ object: AnyObject) { added.removeAll { $0 === object } }
+    override func forgetAdded(_ object: AnyObject) { added.remove(object) }
     override func isHidden(_ object: AnyObject) -> Bool { (object as? D.Model).map(isDeleted) ?? false }
     override func isMoved(_ object: AnyObject, _ inverse: AnyKeyPath?, _ owner: AnyObject) -> Bool {
         isMovedAway(object, inverse, owner)
@@ -254,11 +259,12 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func showVanished() { identity.deleted.subtract(vanished) }
     override func state(of model: AnyObject) -> GraphSession.ObjectState? { objectState(model) }
     override func want(_ model: AnyObject) throws { try wantKnown(model) }
+    override func want(key: [StoredValue]) throws { try wantHeld(key) }
     override func isLoaded(_ model: AnyObject, _ path: AnyKeyPath) throws -> Bool { try isLinkLoaded(model, path) }
     override func clear(_ model: AnyObject, _ path: AnyKeyPath) throws { try clearLink(model, path) }
     override func requireLink(_ path: AnyKeyPath) throws { _ = try link(path) }
     override func forgetPending() {
-        added = []
+        added = AddedObjects()
         identity.deleted = []
         identity.dropped = [:]
     }

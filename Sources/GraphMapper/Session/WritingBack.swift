@@ -17,7 +17,7 @@ extension Table {
 
     func deleteModel(_ model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
-        added.removeAll { $0 === model }
+        added.remove(model)
         if let slot = knownSlot(of: model) {
             identity.deleted.insert(slot)
         } else {
@@ -53,8 +53,18 @@ extension Table {
             throw twoInstances(model)
         }
         if !identity.evicted.isEmpty, identity.isEvicted(model) { return -1 }
+        if type(of: model) != D.Model.self { try checkClass(model) }
         found.append(id)
         return identity.register(id, model)
+    }
+
+    /// A subclass that has a mapping of its own is stored by that one; here its own properties would be lost.
+    @usableFromInline func checkClass(_ model: D.Model) throws {
+        guard let other = core.tables(holding: model).first, other !== self, isBase(of: other) else { return }
+        throw GraphError(
+            .misuse,
+            "a link to \(D.schema.name) leads to a \(type(of: model)), which is stored as \(other.name); link to that, "
+                + "or map the subclass as \(D.schema.name)", type: D.schema.name, id: "\(mapping.idOf(model))")
     }
 
     func resetWalk() {
@@ -117,7 +127,7 @@ extension Table {
             } else if let old {
                 try checkWhole(slot, model)
                 let new = try rebuilt(old, model, slot)
-                guard new.id == old.id else {
+                guard IDKey(new.id) == IDKey(old.id) else {
                     throw GraphError(
                         .misuse, "its id became \(new.id); ids do not change, so delete it and add another",
                         type: D.schema.name, id: "\(old.id)")
@@ -278,7 +288,7 @@ extension Table {
 
     func evictModel(_ model: AnyObject) {
         guard let model = model as? D.Model else { return }
-        added.removeAll { $0 === model }
+        added.remove(model)
         guard let slot = knownSlot(of: model) else { return }
         if core.sharing(self).contains(where: { $0.hasSnapshot(slot) }) { identity.evict(model) }
         forget(mapping.idOf(model))

@@ -9,9 +9,12 @@ final class Connection: @unchecked Sendable {
     // and `give` of the ``ReaderPool``, which hand it over under a lock; a transaction, which is not Sendable, refuses to
     // use it once its closure has returned, and ``FreshConnection`` once the hook has.
     let handle: OpaquePointer
-    /// What statements of somebody's own write to, by their text, as long as the schema stays the same.
-    var touched: (schema: StoredValue?, bySQL: [String: [Touched]]) = (nil, [:])
+    /// What statements of somebody's own write to, by their text, and whether there are triggers, as long as the schema
+    /// stays the same.
+    var touched: (schema: [StoredValue?], bySQL: [String: [Touched]], hasTriggers: Bool?) = ([], [:], nil)
     private var statements: [String: Statement] = [:]
+    /// The statements that were run since somebody asked for them; nil if nobody has.
+    private var noted: Set<String>?
     /// Sees each statement before it runs: for logs and tests. If it throws, the statement fails with that error.
     var onStatement: (@Sendable (String) throws -> Void)?
     /// How many statements have run.
@@ -73,7 +76,17 @@ final class Connection: @unchecked Sendable {
     ) throws -> T {
         statementCount += 1
         try onStatement?(sql)
+        noted?.insert(sql)
         return try withUncounted(sql, values, isCached, body)
+    }
+
+    /// Notes the statements that run from now on.
+    func startNotingStatements() { noted = [] }
+
+    /// The statements that have run since then.
+    func endNotingStatements() -> Set<String> {
+        defer { noted = nil }
+        return noted ?? []
     }
 
     /// The first value of a statement that the store asks for itself: not counted, not shown.

@@ -6,24 +6,24 @@ struct Touched: Hashable {
     let kind: ChangeRecord.Kind
     /// The columns that an update sets; nil for inserts and deletes.
     var columns: [String]?
+    /// Whether a trigger does it.
+    var isTriggered = false
 }
 
 extension Connection {
     /// What a statement may write to, what foreign keys and triggers do because of it included: SQLite says so while it
     /// prepares the statement.
     func touched(by sql: String) throws -> [Touched] {
-        // A trigger may have come since.
-        let version = try peek("PRAGMA schema_version")
-        if touched.schema != version { touched = (version, [:]) }
+        try forgetOldSchema()
         if let known = touched.bySQL[sql] { return known }
         let notes = Notes()
         try withExtendedLifetime(notes) {
             sqlite3_set_authorizer(
                 handle,
-                { context, action, table, column, _, _ in
+                { context, action, table, column, _, trigger in
                     guard let context, let table else { return SQLITE_OK }
                     Unmanaged<Notes>.fromOpaque(context).takeUnretainedValue().note(
-                        action, String(cString: table), column.map { String(cString: $0) })
+                        action, String(cString: table), column.map { String(cString: $0) }, trigger != nil)
                     return SQLITE_OK
                 }, Unmanaged.passUnretained(notes).toOpaque())
             defer { sqlite3_set_authorizer(handle, nil, nil) }
@@ -35,10 +35,29 @@ extension Connection {
     }
 }
 
+extension Connection {
+    /// Whether the file has triggers.
+    func hasTriggers() throws -> Bool {
+        try forgetOldSchema()
+        if let known = touched.hasTriggers { return known }
+        let found = try peek(
+            "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger') "
+                + "OR EXISTS (SELECT 1 FROM sqlite_temp_schema WHERE type = 'trigger')")
+        touched.hasTriggers = found == .integer(1)
+        return found == .integer(1)
+    }
+
+    /// What is known of triggers is not once one may have come or gone.
+    private func forgetOldSchema() throws {
+        let version = [try peek("PRAGMA main.schema_version"), try peek("PRAGMA temp.schema_version")]
+        if touched.schema != version { touched = (version, [:], nil) }
+    }
+}
+
 private final class Notes {
     private(set) var touched: [Touched] = []
 
-    func note(_ action: Int32, _ table: String, _ column: String?) {
+    func note(_ action: Int32, _ table: String, _ column: String?, _ isTriggered: Bool) {
         let kind: ChangeRecord.Kind
         switch action {
         case SQLITE_INSERT: kind = .insert
@@ -47,8 +66,12 @@ private final class Notes {
         default: return
         }
         guard !table.hasPrefix("sqlite_"), table != FileHeader.table, table != ChangeLog.table else { return }
-        let place = touched.firstIndex { $0.table == table && $0.kind == kind } ?? touched.count
-        if place == touched.count { touched.append(Touched(table: table, kind: kind, columns: nil)) }
+        let place =
+            touched.firstIndex { $0.table == table && $0.kind == kind && $0.isTriggered == isTriggered }
+            ?? touched.count
+        if place == touched.count {
+            touched.append(Touched(table: table, kind: kind, columns: nil, isTriggered: isTriggered))
+        }
         guard kind == .update, let column, touched[place].columns?.contains(column) != true else { return }
         touched[place].columns = (touched[place].columns ?? []) + [column]
     }

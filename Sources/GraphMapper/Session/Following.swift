@@ -1,0 +1,50 @@
+/// Rows of a table that somebody may have written.
+package enum WrittenRows: Sendable {
+    /// Those with these keys.
+    case keys(Set<[StoredValue]>)
+    /// Any.
+    case all
+}
+
+/// How a session keeps up with a database that says what was written.
+extension GraphSession {
+    /// Where the session reads and writes.
+    package var database: (any GraphBacking)? { backing }
+    /// The tables that it reads.
+    package var storedTables: [String] { core.order.filter(\.isStored).map(\.name) }
+
+    /// Reads again what the session holds of some rows; what the app has changed is kept. Where another table's foreign
+    /// key decides what a link holds, all owners of such links are read again when a row of that table was written.
+    ///
+    /// - Parameter rows: the rows, by table.
+    package func refresh(rows: [String: WrittenRows]) async throws {
+        try validate()
+        await acquire()
+        defer { release() }
+        try await read(.keepingChanges) {
+            for table in core.order where table.isStored {
+                guard let written = rows[table.name] else { continue }
+                for owner in core.order where owner.isStored {
+                    if owner.links(to: table.recordType).contains(where: { $0.count == nil }) { owner.wantAll() }
+                }
+                switch written {
+                case .all: table.wantAll()
+                case .keys(let keys): for key in keys { try table.want(key: key) }
+                }
+            }
+        }
+    }
+}
+
+extension Table {
+    /// Reads a row again if the session holds its object.
+    func wantHeld(_ key: [StoredValue]) throws {
+        let rows = LinkRows()
+        for value in key { rows.append(value) }
+        let id = try rows.withCursor { cells in
+            var position = RowPosition()
+            return try D.ID.read(cells, at: &position)
+        }
+        if let slot = identity.slot(id), snapshot(slot) != nil { _ = want(id) }
+    }
+}

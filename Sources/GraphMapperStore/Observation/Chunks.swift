@@ -1,0 +1,128 @@
+/// How the chunks of ``Results`` are made and edited.
+enum Chunks<R: Sendable> {
+    typealias Chunk = Results<R>.Chunk
+
+    /// A chunk has at most so many rows.
+    static var most: Int { 512 }
+
+    /// Chunks of half the size.
+    static func cut(_ records: [R], _ places: [Place]) -> [Chunk] {
+        stride(from: 0, to: records.count, by: most / 2).map { start in
+            let range = start..<min(start + most / 2, records.count)
+            return Chunk(Array(records[range]), Array(places[range]))
+        }
+    }
+
+    /// The position of the first row that is not before a place. Complexity: O(log count).
+    static func position(of place: Place, in results: Results<R>, _ ordering: Ordering) -> Int {
+        let chunks = results.chunks
+        let chunk = Search.first(in: chunks.indices) { index in
+            chunks[index].places.last.map { !ordering.isBefore($0, place) } ?? true
+        }
+        guard chunk < chunks.count else { return results.count }
+        let places = chunks[chunk].places
+        return results.start(of: chunk)
+            + Search.first(in: places.indices) { !ordering.isBefore(places[$0], place) }
+    }
+
+    /// The chunks with some rows taken out, put in, or replaced. Chunks without any are shared.
+    ///
+    /// - Parameters:
+    ///   - out: positions of rows that go, ascending.
+    ///   - replaced: positions of rows with what takes their place.
+    ///   - arrivals: rows that come, in their order, each with the position of the old row that it stands before.
+    static func edited(
+        _ results: Results<R>, out: [Int], replaced: [(position: Int, record: R)],
+        arrivals: [(at: Int, record: R, place: Place)]
+    ) -> [Chunk] {
+        guard !results.isEmpty else { return cut(arrivals.map(\.record), arrivals.map(\.place)) }
+        let replaced = replaced.sorted { $0.position < $1.position }
+        var chunks: [Chunk] = []
+        chunks.reserveCapacity(results.chunks.count + 2)
+        var nextOut = 0
+        var nextReplaced = 0
+        var nextArrival = 0
+        for (number, chunk) in results.chunks.enumerated() {
+            let start = results.start(of: number)
+            let end = start + chunk.elements.count
+            let isLast = number == results.chunks.count - 1
+            func isHere(_ position: Int) -> Bool { position < end || isLast }
+            let isTouched =
+                nextOut < out.count && isHere(out[nextOut])
+                || nextReplaced < replaced.count && isHere(replaced[nextReplaced].position)
+                || nextArrival < arrivals.count && isHere(arrivals[nextArrival].at)
+            guard isTouched else {
+                chunks.append(chunk)
+                continue
+            }
+            var records: [R] = []
+            var places: [Place] = []
+            records.reserveCapacity(chunk.elements.count + 1)
+            places.reserveCapacity(chunk.elements.count + 1)
+            for position in start...end {
+                while nextArrival < arrivals.count, arrivals[nextArrival].at == position, position < end || isLast {
+                    records.append(arrivals[nextArrival].record)
+                    places.append(arrivals[nextArrival].place)
+                    nextArrival += 1
+                }
+                guard position < end else { break }
+                if nextOut < out.count, out[nextOut] == position {
+                    nextOut += 1
+                    continue
+                }
+                var record = chunk.elements[position - start]
+                if nextReplaced < replaced.count, replaced[nextReplaced].position == position {
+                    record = replaced[nextReplaced].record
+                    nextReplaced += 1
+                }
+                records.append(record)
+                places.append(chunk.places[position - start])
+            }
+            append(records, places, to: &chunks)
+        }
+        return chunks
+    }
+
+    /// Adds rows behind the others, in chunks that are neither too large nor many small ones.
+    private static func append(_ records: [R], _ places: [Place], to chunks: inout [Chunk]) {
+        if let last = chunks.last, last.elements.count + records.count <= most / 4 {
+            chunks[chunks.count - 1] = Chunk(last.elements + records, last.places + places)
+        } else if records.count <= most {
+            if !records.isEmpty { chunks.append(Chunk(records, places)) }
+        } else {
+            chunks += cut(records, places)
+        }
+    }
+}
+
+enum Search {
+    /// The first number of a range that satisfies a condition which all after it satisfy too; the range's end if none.
+    static func first(in range: Range<Int>, where isThere: (Int) -> Bool) -> Int {
+        var low = range.lowerBound
+        var high = range.upperBound
+        while low < high {
+            let middle = (low + high) / 2
+            if isThere(middle) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    /// As many of the elements as can be kept so that their values increase. Complexity: O(n log n).
+    static func increasing(_ elements: [Int], by value: (Int) -> Int) -> Set<Int> {
+        // The last elements of the shortest-known runs, by length, and what stands before each.
+        var ends: [Int] = []
+        var before: [Int: Int] = [:]
+        for element in elements {
+            let length = first(in: ends.indices) { value(ends[$0]) >= value(element) }
+            if length > 0 { before[element] = ends[length - 1] }
+            if length < ends.count { ends[length] = element } else { ends.append(element) }
+        }
+        var kept: Set<Int> = []
+        var next = ends.last
+        while let element = next {
+            kept.insert(element)
+            next = before[element]
+        }
+        return kept
+    }
+}

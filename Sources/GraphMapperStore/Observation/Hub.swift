@@ -1,0 +1,227 @@
+/// Knows who observes a store, and keeps for each what has been written that concerns it.
+///
+/// Writers hand over what they have committed, in the order of commits, and go on: what it means for an observer is found
+/// out by the observer, whenever it comes to it.
+final class Hub: Sendable {
+    struct ID: Hashable, Sendable { fileprivate let number: Int }
+
+    fileprivate struct Observer {
+        var interest: Interest
+        let absorber: Absorber?
+        var pending = Pending()
+        var waiting: CheckedContinuation<Void, Never>?
+        var isCancelled = false
+        var error: (any Error)?
+
+        /// Whom to wake.
+        mutating func woken() -> CheckedContinuation<Void, Never>? {
+            defer { waiting = nil }
+            return waiting
+        }
+    }
+
+    fileprivate struct State {
+        var observers: [ID: Observer] = [:]
+        /// Who looks at all of a table.
+        var byTable: [String: Set<ID>] = [:]
+        /// Who looks at a single row of it.
+        var byRow: [String: [[StoredValue]: Set<ID>]] = [:]
+        /// Who looks at rows with one value in a column.
+        var byPin = PinIndex()
+        var next = 0
+        /// The number of the last change record that observers have been told of.
+        var told: Int64
+    }
+
+    private let state: Locked<State>
+
+    /// - Parameter told: the number of the last change record in the file.
+    init(told: Int64) { state = Locked(State(told: told)) }
+
+    /// Whether anybody observes.
+    var isNeeded: Bool { state.withLock { !$0.observers.isEmpty } }
+    /// How many observe.
+    var count: Int { state.withLock { $0.observers.count } }
+    /// Columns that observers have pinned to a value, by table.
+    var pinnedColumns: [String: [String]] { state.withLock { $0.byPin.columns } }
+    /// How many have something to look at.
+    var pendingCount: Int { state.withLock { $0.observers.values.count { !$0.pending.isEmpty } } }
+
+    // MARK: Observers
+
+    /// From now on, what concerns the observer is kept for it.
+    func add(_ interest: Interest, _ absorber: Absorber? = nil) -> ID {
+        state.withLock { state in
+            let id = ID(number: state.next)
+            state.next += 1
+            state.observers[id] = Observer(interest: interest, absorber: absorber)
+            state.list(id, interest)
+            return id
+        }
+    }
+
+    /// If the observer looks at more than before, it is told of that from now on, and has to look at once: something may
+    /// have been written there meanwhile.
+    func widen(_ id: ID, _ interest: Interest) {
+        state.withLock { state in
+            guard let known = state.observers[id]?.interest, !interest.isWithin(known) else { return }
+            state.strike(id, known)
+            state.list(id, interest)
+            state.observers[id]?.interest = interest
+            state.observers[id]?.pending.addEverything()
+        }
+    }
+
+    /// Forgets the observer; if it waits, it goes on.
+    func remove(_ id: ID) {
+        let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard var observer = state.observers.removeValue(forKey: id) else { return nil }
+            state.strike(id, observer.interest)
+            return observer.woken()
+        }
+        waiting?.resume()
+    }
+
+    /// Waits until something concerns the observer; false if its task is cancelled first.
+    ///
+    /// - Throws: what kept the store from finding out.
+    func wait(_ id: ID) async throws -> Bool {
+        while !Task.isCancelled {
+            let isDue = try state.withLock { state in
+                guard let observer = state.observers[id] else { throw CancellationError() }
+                if let error = observer.error { throw error }
+                return !observer.pending.isEmpty
+            }
+            if isDue { return true }
+            await sleep(id)
+        }
+        return false
+    }
+
+    /// What has been written since the observer last asked, and the number of the last change record that this takes into
+    /// account.
+    func take(_ id: ID) -> (pending: Pending, told: Int64) {
+        state.withLock { state in
+            defer { state.observers[id]?.pending = Pending() }
+            return (state.observers[id]?.pending ?? Pending(), state.told)
+        }
+    }
+
+    private func sleep(_ id: ID) async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDue = state.withLock { state in
+                    guard let observer = state.observers[id], !observer.isCancelled, observer.pending.isEmpty,
+                        observer.error == nil
+                    else { return true }
+                    state.observers[id]?.waiting = continuation
+                    return false
+                }
+                if isDue { continuation.resume() }
+            }
+        } onCancel: {
+            let waiting = state.withLock { state in
+                state.observers[id]?.isCancelled = true
+                return state.observers[id]?.woken()
+            }
+            waiting?.resume()
+        }
+    }
+
+    // MARK: Writers
+
+    /// What an observer that knows of a write looks at, and how it takes it in; nil if it is not there.
+    func absorber(_ id: ID) -> (interest: Interest, absorber: Absorber?)? {
+        state.withLock { state in state.observers[id].map { ($0.interest, $0.absorber) } }
+    }
+
+    /// Tells of a committed transaction.
+    ///
+    /// - Parameters:
+    ///   - touches: what it has written; nil if nobody observed before it was committed.
+    ///   - records: the numbers of its change records.
+    ///   - absorbed: what it has made of the rows of observers that know of it.
+    func publish(_ touches: [Touch]?, records: ClosedRange<Int64>, absorbed: [ID: any Sendable] = [:]) {
+        let woken = state.withLock { state in
+            defer { state.told = max(state.told, records.upperBound) }
+            for (id, rows) in absorbed { state.observers[id]?.pending.absorb(rows) }
+            // Records that nobody here wrote: another process did.
+            guard let touches, records.lowerBound == state.told + 1 else {
+                return state.tellAll { $0.pending.addEverything() }
+            }
+            return state.tell(touches, except: absorbed)
+        }
+        for continuation in woken { continuation.resume() }
+    }
+
+    /// Tells that anything may have changed: somebody else has written.
+    func publishEverything() {
+        for continuation in state.withLock({ $0.tellAll { $0.pending.addEverything() } }) { continuation.resume() }
+    }
+
+    /// Ends every observation.
+    func fail(_ error: any Error) {
+        for continuation in state.withLock({ $0.tellAll { $0.error = error } }) { continuation.resume() }
+    }
+}
+
+extension Hub.State {
+    /// Lists an observer with what it looks at.
+    fileprivate mutating func list(_ id: Hub.ID, _ interest: Interest) {
+        for table in interest.tables.keys {
+            if let row = interest.row, row.table == table {
+                byRow[table, default: [:]][row.key, default: []].insert(id)
+            } else if let pin = interest.pin, pin.table == table {
+                byPin.add(pin, id)
+            } else {
+                byTable[table, default: []].insert(id)
+            }
+        }
+    }
+
+    /// Takes it from the lists.
+    fileprivate mutating func strike(_ id: Hub.ID, _ interest: Interest) {
+        for table in interest.tables.keys {
+            byTable[table]?.remove(id)
+            if byTable[table]?.isEmpty == true { byTable[table] = nil }
+            if let pin = interest.pin, pin.table == table { byPin.remove(pin, id) }
+            guard let row = interest.row, row.table == table else { continue }
+            byRow[table]?[row.key]?.remove(id)
+            if byRow[table]?[row.key]?.isEmpty == true { byRow[table]?[row.key] = nil }
+            if byRow[table]?.isEmpty == true { byRow[table] = nil }
+        }
+    }
+
+    fileprivate mutating func tell(
+        _ touches: [Touch], except knowing: [Hub.ID: any Sendable]
+    ) -> [CheckedContinuation<Void, Never>] {
+        var woken: [CheckedContinuation<Void, Never>] = []
+        for touch in touches {
+            func tell(_ ids: some Sequence<Hub.ID>) {
+                for id in ids where knowing[id] == nil { self.tell(id, touch, &woken) }
+            }
+            tell(byTable[touch.table] ?? [])
+            tell(byPin.concerned(touch))
+            guard let rows = byRow[touch.table] else { continue }
+            if let key = touch.key { tell(rows[key] ?? []) } else { tell(rows.values.joined()) }
+        }
+        return woken
+    }
+
+    private mutating func tell(_ id: Hub.ID, _ touch: Touch, _ woken: inout [CheckedContinuation<Void, Never>]) {
+        guard observers[id]?.interest.concerns(touch) == true else { return }
+        observers[id]?.pending.add(touch)
+        if let continuation = observers[id]?.woken() { woken.append(continuation) }
+    }
+
+    fileprivate mutating func tellAll(_ what: (inout Hub.Observer) -> Void) -> [CheckedContinuation<Void, Never>] {
+        var woken: [CheckedContinuation<Void, Never>] = []
+        for id in observers.keys {
+            guard var observer = observers[id] else { continue }
+            what(&observer)
+            if let continuation = observer.woken() { woken.append(continuation) }
+            observers[id] = observer
+        }
+        return woken
+    }
+}

@@ -1,0 +1,80 @@
+/// The result of a query with what its records link to, kept up to date.
+struct LiveLinked<R: StoredRecord>: Live {
+    private(set) var rows: LiveRows<R>
+    private var nodes: [LinkNode]
+    /// The links that lead to what has changed last.
+    private(set) var changedLinks: [String] = []
+
+    /// - Parameter properties: those whose changes count, the links that are followed besides; nil for all.
+    init(_ query: Query<R>, _ properties: [any PartialKeyPath<R> & Sendable]?, _ linked: LinkedRecords<R>) {
+        nodes = linked.nodes
+        let links = R.schema.properties.filter { property in linked.nodes.contains { $0.property == property.name } }
+        rows = LiveRows(query, observing: properties.map { $0 + links.map(\.path) })
+    }
+
+    var interest: Interest {
+        var interest = rows.interest
+        guard !nodes.isEmpty else { return interest }
+        interest.row = nil
+        interest.pin = nil
+        for node in nodes { node.add(to: &interest) }
+        return interest
+    }
+
+    /// How many linked records it remembers.
+    var seenCount: Int { nodes.reduce(0) { $0 + $1.seenCount } }
+
+    var absorber: Absorber? { nodes.isEmpty ? rows.absorber : nil }
+
+    mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) throws { try rows.prepare(tx, lists) }
+
+    mutating func start(_ tx: ReadTransaction) throws -> CollectionChange<R>? {
+        let event = try rows.start(tx)
+        guard !nodes.isEmpty else { return event }
+        let keys = rows.keys
+        for place in nodes.indices { try nodes[place].see(from: keys, tx) }
+        return event
+    }
+
+    mutating func advance(_ tx: ReadTransaction, _ pending: Pending) throws -> CollectionChange<R>? {
+        let event = try rows.advance(tx, pending)
+        changedLinks = []
+        guard !nodes.isEmpty else { return event }
+        let touched: [[StoredValue]]
+        switch pending.isEverything ? .all : pending.tables[R.schema.name] {
+        case .all?: touched = rows.keys
+        case .keys(let keys)?: touched = keys.filter { rows.position(of: $0) != nil }
+        case nil: touched = []
+        }
+        var changed: Set<Int> = []
+        for place in nodes.indices {
+            let owners = try nodes[place].changed(tx, pending).compactMap { rows.position(of: $0) }
+            if !owners.isEmpty { changedLinks.append(nodes[place].property) }
+            changed.formUnion(owners)
+            try nodes[place].see(from: touched, tx)
+            if nodes[place].isOvergrown { try nodes[place].forgetOthers(than: rows.keys, tx) }
+        }
+        return event.modified(changed, rows.results)
+    }
+}
+
+extension Optional {
+    /// The change with more modifications, by positions in the new collection.
+    fileprivate func modified<R>(_ new: Set<Int>, _ results: Results<R>) -> Self where Wrapped == CollectionChange<R> {
+        var (collection, deletions, insertions, modifications) = (results, [Int](), [Int](), [Int]())
+        if case .update(let known, let gone, let come, let modified)? = self {
+            (collection, deletions, insertions, modifications) = (known, gone, come, modified)
+        }
+        var all = Set(modifications)
+        var come = 0
+        var gone = 0
+        for position in new.sorted() {
+            while come < insertions.count, insertions[come] < position { come += 1 }
+            if come < insertions.count, insertions[come] == position { continue }
+            while gone < deletions.count, deletions[gone] - gone <= position - come { gone += 1 }
+            all.insert(position - come + gone)
+        }
+        guard !all.isEmpty || self != nil else { return nil }
+        return .update(collection, deletions: deletions, insertions: insertions, modifications: all.sorted())
+    }
+}

@@ -1,0 +1,45 @@
+/// Finds out whether another connection, of this process or another, has written to the file.
+final class Others: Sendable {
+    private struct State {
+        /// What SQLite last said. It changes when another connection commits
+        /// (https://sqlite.org/pragma.html#pragma_data_version).
+        var version: StoredValue?
+        var isWatching = false
+    }
+
+    private let state: Locked<State>
+    /// Nanoseconds.
+    private let interval: UInt64
+
+    /// - Parameter seconds: the time between two looks; a millisecond at least.
+    init(_ writer: Connection, every seconds: Double) throws {
+        state = Locked(State(version: try Self.version(writer)))
+        interval = UInt64((seconds.isNaN ? 0.2 : min(max(seconds, 0.001), 3600)) * 1e9)
+    }
+
+    private static func version(_ writer: Connection) throws -> StoredValue? { try writer.peek("PRAGMA data_version") }
+
+    /// Whether somebody else has written since the last call. Whoever calls it holds the writer.
+    func haveWritten(_ writer: Connection) throws -> Bool {
+        let now = try Self.version(writer)
+        return state.withLock { state in
+            defer { state.version = now }
+            return state.version != now
+        }
+    }
+
+    /// Calls `look` now and then, until it says that nobody is interested any more. One at a time.
+    func watch(_ look: @escaping @Sendable () async -> Bool) {
+        let isFirst = state.withLock { state in
+            defer { state.isWatching = true }
+            return !state.isWatching
+        }
+        guard isFirst else { return }
+        Task.detached { [weak self, interval] in
+            repeat {
+                do { try await Task.sleep(nanoseconds: interval) } catch { break }
+            } while await look()
+            self?.state.withLock { $0.isWatching = false }
+        }
+    }
+}

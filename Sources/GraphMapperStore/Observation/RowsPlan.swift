@@ -1,0 +1,156 @@
+/// How an observed query is kept up to date.
+struct RowsPlan<R: StoredRecord>: Sendable {
+    private(set) var ordering: Ordering
+    /// Whether rows are sorted by where they stand in the result, since nobody here knows how the file sorts them.
+    private(set) var isCounted = false
+    /// At most so many rows.
+    let limit: Int?
+    let interest: Interest
+    /// Whether two records are the same in a property whose change counts.
+    private let watched: [@Sendable (R, R) -> Bool]
+    /// The others.
+    private let unwatched: [@Sendable (R, R) -> Bool]
+    /// Why every change of the query's rows has to run it again; nil if single rows can be looked at.
+    private(set) var needsQuery: String?
+    /// The tables besides the record's own that the query reads.
+    let others: Set<String>
+
+    private let tail: String
+    private let values: [StoredValue]
+    private let condition: Condition?
+    private let key: [String]
+    private let beside: [String]
+
+    /// - Parameters:
+    ///   - observing: the properties whose change counts; nil for all.
+    ///   - lists: the tables of ordered links.
+    /// - Throws: ``GraphError`` for a property that the query or `observing` names and that has no column.
+    init(_ query: Query<R>, observing: [AnyKeyPath]?, _ tx: ReadTransaction, _ lists: [String: ListOwner]) throws {
+        try query.check()
+        let schema = R.schema
+        let names = schema.key?.columnNames ?? ["id"]
+        let own = Dialect.quoted(schema.name)
+        key = names.map(Dialect.quoted)
+        condition = query.condition
+        limit = query.limit
+        ordering = Ordering(isDescending: query.order.map(\.isDescending), keyWidth: names.count)
+        beside = query.order.map(\.sql) + key
+        let properties = schema.properties.filter { !$0.isNested }
+        let watched = try observing.map { try $0.map { try schema.observed($0) } } ?? properties
+        self.watched = watched.map(\.isSame)
+        unwatched = properties.filter { property in !watched.contains { $0.name == property.name } }.map(\.isSame)
+
+        let order = query.order.map(\.description) + key
+        let filter = query.condition.map { "WHERE \($0.sql) " } ?? ""
+        let isPage = query.limit != nil || query.offset != nil
+        tail = filter + "ORDER BY \(order.joined(separator: ", "))" + (isPage ? " \(Dialect.page)" : "")
+        values = (query.condition?.values ?? []) + (isPage ? Dialect.page(query.limit, query.offset) : [])
+
+        var interest = Interest()
+        interest.add(schema.name, Set(watched.flatMap { $0.isList ? [$0.name] : $0.columnNames }))
+        let statement = "SELECT \(beside.joined(separator: ", ")) FROM \(own) \(tail)"
+        for (table, columns) in try tx.connection.reads(of: statement) {
+            if let list = lists[table] {
+                interest.add(list.table, [list.property])
+            } else {
+                interest.add(table, columns)
+            }
+        }
+        others = Set(interest.tables.keys).subtracting([schema.name])
+        let isAboutItself = "\(filter)\(order)".contains("FROM \(own)")
+        if !isAboutItself { interest.narrow(query, names) }
+        self.interest = interest
+
+        if query.offset ?? 0 > 0 {
+            needsQuery = "it skips rows"
+        } else if isAboutItself {
+            needsQuery = "it looks at other rows of the same table"
+        } else if order.contains(where: { $0.contains("COLLATE ") || $0.contains(" NULLS ") }) {
+            needsQuery = "it has an order of its own"
+            isCounted = true
+            ordering = Ordering(isDescending: [], keyWidth: names.count)
+        }
+    }
+
+    /// Whether a record differs in what counts.
+    func isModified(_ old: R, _ new: R) -> Bool { Self.differs(watched, old, new) }
+    /// Whether it differs in what does not.
+    func isOther(_ old: R, _ new: R) -> Bool { Self.differs(unwatched, old, new) }
+
+    private static func differs(_ same: [@Sendable (R, R) -> Bool], _ old: R, _ new: R) -> Bool {
+        for isSame in same where !isSame(old, new) { return true }
+        return false
+    }
+
+    /// The same, with rows that are sorted by where they stand.
+    func counting(because reason: String) -> Self {
+        var plan = self
+        plan.needsQuery = reason
+        plan.isCounted = true
+        plan.ordering = Ordering(isDescending: [], keyWidth: ordering.keyWidth)
+        return plan
+    }
+
+    /// All rows.
+    func rows(_ tx: ReadTransaction) throws -> (records: [R], places: [Place]) {
+        try select(tx, tail, values, isCached: true)
+    }
+
+    /// Of the rows with these keys, those that satisfy the condition.
+    func rows(_ tx: ReadTransaction, _ keys: [[StoredValue]]) throws -> (records: [R], places: [Place]) {
+        var records: [R] = []
+        var places: [Place] = []
+        for part in keys.parts {
+            let choice = Dialect.choice(part.count, width: key.count)
+            // The plus keeps the condition from choosing another index than the key's.
+            let filter = condition.map { " AND +(\($0.sql))" } ?? ""
+            let found = try select(
+                tx, "WHERE \(Dialect.row(key)) IN \(choice)\(filter)", Array(part.joined()) + (condition?.values ?? []),
+                isCached: true)
+            records += found.records
+            places += found.places
+        }
+        return (records, places)
+    }
+
+    private func select(
+        _ tx: ReadTransaction, _ tail: String, _ values: [StoredValue], isCached: Bool
+    ) throws -> (records: [R], places: [Place]) {
+        var places: [Place] = []
+        let keyWidth = ordering.keyWidth
+        let records = try tx.select(R.self, tail, values, isCached: isCached, beside: beside) {
+            places.append(Place(values: isCounted ? [.integer(Int64(places.count))] + $0.suffix(keyWidth) : $0))
+        }
+        return (records, places)
+    }
+}
+
+extension Interest {
+    /// Leaves out rows that a condition on one column rules out.
+    fileprivate mutating func narrow<R: StoredRecord>(_ query: Query<R>, _ key: [String]) {
+        let schema = R.schema
+        let columns = schema.columnNames.map { "\(Dialect.quoted(schema.name)).\(Dialect.quoted($0))" }
+        let pins = (query.condition?.pins ?? []).compactMap { pin in
+            columns.firstIndex(of: pin.column).map { (column: schema.columnNames[$0], value: Touch.plain(pin.value)) }
+        }
+        if key.count == 1, let id = pins.first(where: { $0.column == key[0] }) {
+            row = (schema.name, [id.value])
+        } else if let pin = pins.first {
+            self.pin = Pin(table: schema.name, column: pin.column, value: pin.value)
+        }
+    }
+}
+
+extension Schema {
+    /// The property at a path that an observer names.
+    fileprivate func observed(_ path: AnyKeyPath) throws -> Property<D> {
+        guard let property = property(at: path), !property.isNested else {
+            throw GraphError(
+                .misuse,
+                "it cannot be observed; name one of "
+                    + properties.filter { !$0.isNested }.map(\.name).joined(separator: ", "), type: name,
+                property: "\(path)")
+        }
+        return property
+    }
+}

@@ -1,0 +1,47 @@
+extension ChangeLog {
+    /// Notes what triggers have written because of what the transaction has: SQLite tells what they may write to. Costs a
+    /// look at the schema's version, unless there are triggers.
+    mutating func noteTriggers(_ connection: Connection, _ lists: [String: ListOwner]) throws {
+        let written = tables
+        guard !written.isEmpty, try connection.hasTriggers() else { return }
+        for table in written {
+            for statement in try table.statements(connection, lists) {
+                for touched in try connection.touched(by: statement) {
+                    if let list = lists[touched.table] {
+                        guard touched.isTriggered || list.table != table.table else { continue }
+                        note(rowsOf: list.table, .update, [list.property])
+                    } else if touched.isTriggered || touched.table != table.table {
+                        note(rowsOf: touched.table, touched.kind, touched.columns)
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension Touched {
+    /// Statements that do what was done, for SQLite to say what else happens then. They are not run.
+    fileprivate func statements(_ connection: Connection, _ lists: [String: ListOwner]) throws -> [String] {
+        let own = try StoredTable(table, connection)?.columns.map(\.name) ?? []
+        let changed = columns.map { columns in own.filter(columns.contains) } ?? own
+        var statements: [String] = []
+        func add(_ table: String, _ kind: ChangeRecord.Kind, _ columns: [String]) {
+            let name = Dialect.quoted(table)
+            switch kind {
+            case .insert: statements.append("INSERT INTO \(name) DEFAULT VALUES")
+            case .delete: statements.append("DELETE FROM \(name)")
+            case .update where columns.isEmpty: return
+            case .update:
+                let same = columns.map { "\(Dialect.quoted($0)) = \(Dialect.quoted($0))" }.joined(separator: ", ")
+                statements.append("UPDATE \(name) SET \(same)")
+            }
+        }
+        add(table, kind, changed)
+        for (name, list) in lists where list.table == table && columns?.contains(list.property) != false {
+            add(name, .insert, [])
+            add(name, .delete, [])
+            add(name, .update, ["position"])
+        }
+        return statements
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import GraphMapperTesting
+import Testing
+
+@testable import GraphMapperStore
+
+@Suite struct `How changes are delivered` {
+    private let all = Query(WareRecord.self)
+
+    @Test func `a cancelled task ends the loop, and nothing is left`() async throws {
+        weak var weakStore: GraphStore?
+        do {
+            let store = try await openWares()
+            weakStore = store
+            let (started, start) = AsyncStream<Void>.makeStream()
+            let task = Task { [all] in
+                var count = 0
+                for try await _ in store.changes(of: all) {
+                    count += 1
+                    start.yield()
+                }
+                return count
+            }
+            for await _ in started { break }
+            #expect(store.hub.count == 1)
+            task.cancel()
+            #expect(try await task.value == 1)
+            #expect(store.hub.count == 0)
+            // One that is cancelled before it begins.
+            let late = Task { [all] in
+                withUnsafeCurrentTask { $0?.cancel() }
+                var iterator = store.changes(of: all).makeAsyncIterator()
+                return try await iterator.next() == nil
+            }
+            #expect(try await late.value)
+            #expect(store.hub.count == 0)
+            // An iterator that is let go of.
+            do {
+                var iterator = store.changes(of: all).makeAsyncIterator()
+                _ = try await iterator.next()
+                #expect(store.hub.count == 1)
+            }
+            #expect(store.hub.count == 0)
+        }
+        #expect(weakStore == nil)
+    }
+
+    @Test func `an error ends the sequence`() async throws {
+        let store = try await openWares()
+        var changes = store.changes(of: all.sorted(by: \.name)).makeAsyncIterator()
+        _ = try await changes.next()
+        try await store.write { try await $0.execute("DROP TABLE ware_parts") }
+        try await store.write { try await $0.execute("INSERT INTO ware (id, price, \"group\") VALUES (1, 0, 0)") }
+        await #expect(throws: StoreError.self) { try await changes.next() }
+        #expect(try await changes.next() == nil)
+        #expect(store.hub.count == 0)
+        var wrong = store.changes(of: all.where { $0.parts.isNil }).makeAsyncIterator()
+        await #expect(throws: GraphError.self) { try await wrong.next() }
+        #expect(store.hub.count == 0)
+    }
+
+    @Test func `a slow observer gets what it has missed at once, and holds up nobody`() async throws {
+        let store = try await openWares()
+        var changes = store.changes(of: all.sorted(by: \.price)).makeAsyncIterator()
+        _ = try await changes.next()
+        for id in 1...Pending.most + 10 { try await store.write { try await $0.insert(WareRecord(id: id)) } }
+        guard case .update(let collection, let deletions, let insertions, _)? = try await changes.next() else {
+            throw Violation(description: "not an update")
+        }
+        #expect(collection.count == Pending.most + 10)
+        #expect(deletions.isEmpty && insertions == Array(0..<Pending.most + 10))
+        #expect(store.hub.pendingCount == 0)
+    }
+
+    @Test func `a write inside the loop`() async throws {
+        let store = try await openWares()
+        var seen: [Int] = []
+        for try await change in store.changes(of: all) {
+            seen.append(change.collection.count)
+            if change.collection.count == 4 { break }
+            let id = change.collection.count
+            try await store.write { try await $0.insert(WareRecord(id: id)) }
+        }
+        #expect(seen == [0, 1, 2, 3, 4])
+    }
+
+    @Test @MainActor func `a token's observer runs on the main actor until it is gone`() async throws {
+        final class Owner {
+            var token: ObservationToken?
+            var counts: [Int] = []
+        }
+        let store = try await openWares()
+        let (heard, hear) = AsyncStream<Int>.makeStream()
+        var owner: Owner? = Owner()
+        owner?.token = store.observe(all) { [weak owner] change in
+            MainActor.assertIsolated()
+            owner?.counts.append(change.collection.count)
+            hear.yield(change.collection.count)
+        }
+        var iterator = heard.makeAsyncIterator()
+        #expect(await iterator.next() == 0)
+        try await store.write { try await $0.insert(WareRecord(id: 1)) }
+        #expect(await iterator.next() == 1)
+        try await store.write { try await $0.insert(WareRecord(id: 2)) }
+        let counts = owner?.counts
+        owner = nil
+        #expect(counts == [0, 1])
+        // Whatever is under way comes to nothing: a second observer sees the write, the first is silent.
+        let (seen, see) = AsyncStream<Int>.makeStream()
+        let other = store.observe(all) { change in see.yield(change.collection.count) }
+        for await count in seen where count == 2 { break }
+        other.cancel()
+        hear.yield(-1)
+        #expect(await iterator.next() == -1)
+        while store.hub.count > 0 { try await Task.sleep(nanoseconds: 200_000) }
+    }
+
+    @Test @MainActor func `a token says what has ended it`() async throws {
+        let store = try await openWares()
+        let (failed, fail) = AsyncStream<Void>.makeStream()
+        let token = store.observe(all.where { $0.parts.isNil }, onError: { _ in fail.yield() }, { _ in })
+        for await _ in failed { break }
+        #expect(token.error is GraphError)
+    }
+
+    /// Each event is of one moment: what two rows have in common in every transaction, they have in every event.
+    @Test func `no event is torn, in the order of commits`() async throws {
+        let store = try await openWares(.file(temporaryFile()))
+        try await store.write { tx in for id in 1...2 { try await tx.insert(WareRecord(id: id)) } }
+        let last = 400
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask { [all] in
+                    var before = -1
+                    for try await change in store.changes(of: all) {
+                        let groups = change.collection.map(\.group)
+                        guard groups[0] == groups[1], groups[0] > before else {
+                            throw Violation(description: "\(groups) after \(before)")
+                        }
+                        before = groups[0]
+                        if before == last { break }
+                    }
+                }
+            }
+            group.addTask {
+                for number in 1...last {
+                    try await store.write { tx in
+                        for id in 1...2 { _ = try await tx.apply(Patch(WareRecord.self, id).set(\.group, number)) }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(store.hub.count == 0)
+    }
+}
