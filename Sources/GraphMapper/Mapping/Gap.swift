@@ -18,7 +18,8 @@
     @usableFromInline let undo: ((Any, D.Model) throws -> Void)?
 
     @usableFromInline init(
-        isOpen: @escaping (UnsafePointer<D>) -> Bool, isUnset: ((UnsafePointer<D>) -> Bool)? = nil, isList: Bool = false, isPartial: Bool = false,
+        isOpen: @escaping (UnsafePointer<D>) -> Bool, isUnset: ((UnsafePointer<D>) -> Bool)? = nil,
+        isList: Bool = false, isPartial: Bool = false,
         filled: @escaping (D, D, Bool) throws -> Any?, undo: ((Any, D.Model) throws -> Void)? = nil
     ) {
         self.isOpen = isOpen

@@ -230,7 +230,8 @@ import Testing
         try ensure(row.goods.map(\.id) == world.goods.stored, "stored: \(row)")
     }
 
-    @Test(arguments: [ListScope.whole, .partial]) func `is what the session last took`(_ scope: ListScope) async throws {
+    @Test(arguments: [ListScope.whole, .partial]) func `is what the session last took`(_ scope: ListScope) async throws
+    {
         let histories = Gen<[Event]>.array(of: Self.events, count: 1...14)
         try await check(histories, count: times(150, soak: 3000)) { try await run(scope, true, $0) }
     }
