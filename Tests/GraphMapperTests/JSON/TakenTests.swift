@@ -67,7 +67,7 @@ import Testing
         mutating func put(_ value: Value, taken: Value) { (model, payload) = (value, taken) }
 
         mutating func load(together: (Value, Value) -> Value = { $1 }) {
-            if payload == nil { model = isEdited ? together(stored, model) : stored }
+            if payload == nil, !isLoaded { model = isEdited ? together(stored, model) : stored }
             isLoaded = true
             compare()
         }
@@ -109,11 +109,14 @@ import Testing
         }
 
         mutating func load() {
-            guard !isLoaded else { return }
-            isLoaded = true
+            if buyer.stored == 7 {
+                name.refresh(name.stored)
+                email.refresh(email.stored)
+            }
             note.load()
             buyer.load()
             goods.load { stored, mine in stored + mine.filter { !stored.contains($0) } }
+            isLoaded = true
         }
 
         mutating func add(_ page: [Int]) {
@@ -179,7 +182,7 @@ import Testing
                 world.load()
             case .save:
                 try await session.save()
-                world.load()
+                if !world.isLoaded { world.load() }
                 world.note.save()
                 world.buyer.save()
                 world.goods.save()
