@@ -24,12 +24,19 @@ let package = Package(
         .executableTarget(
             name: "ShoppingCart", dependencies: ["GraphMapperStore", "ShopModels"], path: "Examples/ShoppingCart",
             exclude: ["orders.json"], swiftSettings: settings),
+        .target(
+            name: "PlacesApp", dependencies: ["GraphMapper"], path: "Examples/Places/App", swiftSettings: settings),
+        .executableTarget(
+            name: "Places", dependencies: ["GraphMapperStore", "PlacesApp"], path: "Examples/Places/Main",
+            swiftSettings: settings),
+        .executableTarget(
+            name: "People", dependencies: ["GraphMapperStore"], path: "Examples/People", swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks", dependencies: ["GraphMapperStore", "CSQLite"], path: "Benchmarks",
             swiftSettings: settings),
         .testTarget(
             name: "GraphMapperTests",
-            dependencies: ["GraphMapperStore", "GraphMapperTesting", "ShopModels", "ShoppingCart"],
+            dependencies: ["GraphMapperStore", "GraphMapperTesting", "ShopModels", "ShoppingCart", "Places", "People"],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultIsolationTests", dependencies: ["GraphMapperStore"],

@@ -4,8 +4,8 @@ import ShopModels
 
 /// `--json FILE`: a web API's orders into the same models, stored, and out again as they came.
 func importOrders(_ path: String, _ options: Options) async throws {
-    let data = try Data(contentsOf: URL(fileURLWithPath: path))
-    let payloads = try JSONDecoder().decode([OrderPayload].self, from: data)
+    let data = try orders(at: path)
+    let payloads = try payloads(in: data, path)
     let store = try await GraphStore.open(
         .file(options.path), OrderRecord.self, LineRecord.self, UserRecord.self, CartRecord.self, ItemRecord.self)
     show("The orders' file: \(options.path)", indent: "")
@@ -35,6 +35,46 @@ func importOrders(_ path: String, _ options: Options) async throws {
         try order.map { try has($0, what: payload, fresh) } ?? false
     }
     show("the same from the file, by a session that has not seen the JSON: \(isStored)")
+}
+
+/// Why a file of orders cannot be imported, in a sentence.
+struct ImportError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+private func orders(at path: String) throws -> Data {
+    do {
+        return try Data(contentsOf: URL(fileURLWithPath: path))
+    } catch {
+        let reason = FileManager.default.fileExists(atPath: path) ? "it cannot be read" : "there is no such file"
+        throw ImportError("--json \(path): \(reason)")
+    }
+}
+
+private func payloads(in data: Data, _ path: String) throws -> [OrderPayload] {
+    do {
+        return try JSONDecoder().decode([OrderPayload].self, from: data)
+    } catch let error as DecodingError {
+        throw ImportError("--json \(path): it is no list of orders as orders.json has them: \(error.sentence)")
+    }
+}
+
+extension DecodingError {
+    /// What is wrong, and where.
+    fileprivate var sentence: String {
+        switch self {
+        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+            Self.place(context.codingPath) + context.debugDescription
+        case .keyNotFound(let key, let context): Self.place(context.codingPath) + "\(key.stringValue) is missing"
+        @unknown default: "\(self)"
+        }
+    }
+
+    private static func place(_ path: [any CodingKey]) -> String {
+        let names = path.map { $0.intValue.map(String.init) ?? $0.stringValue }
+        return names.isEmpty ? "" : "\(names.joined(separator: ".")): "
+    }
 }
 
 private func orderSession(_ store: GraphStore) -> GraphSession {

@@ -7,7 +7,7 @@ extension GraphStore: GraphBacking {
         try await write { transaction in try await body(transaction) }
     }
 
-    public func uniqueColumns(of table: String) -> [[String]] { uniques[table] ?? [] }
+    public func uniqueColumns(of table: String) -> [[String]] { uniques.withLock { $0[table] ?? [] } }
 
     public func stores(_ type: any DTO.Type) -> Bool { records.contains(ObjectIdentifier(type)) }
 }

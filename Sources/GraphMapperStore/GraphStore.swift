@@ -4,7 +4,7 @@ import Foundation
 public final class GraphStore: Sendable {
     /// Where a store keeps its data.
     public enum Location: Sendable {
-        /// In the file at this path.
+        /// In the file at this path. It is a name and no URI; an empty one, `:memory:` and one with a NUL are errors.
         case file(String)
         /// In memory, for as long as the store lives.
         case inMemory
@@ -20,6 +20,10 @@ public final class GraphStore: Sendable {
         public var readers = 4
         /// Seconds between two looks for what others have written to the file, while something is observed.
         public var watchInterval = 0.2
+        /// The steps from the first version of the schema to the newest.
+        public var migrations: [Migration] = []
+        /// Sees a step's name, and what part of it is done, from 0 to 1. Called now and then while a migration runs.
+        public var migrationProgress: (@Sendable (String, Double) -> Void)?
         /// Sees each fresh connection first: for pragmas, keys, and a log of statements. What it is given is good until it
         /// returns.
         public var prepare: (@Sendable (FreshConnection) throws -> Void)?
@@ -28,58 +32,75 @@ public final class GraphStore: Sendable {
     }
 
     let writer: Connection
-    private let writing = Turnstile()
-    private let readers: ReaderPool?
+    let writing = Turnstile()
+    let readers: ReaderPool?
+    let options: Options
+    let installation: Installation
     let records: Set<ObjectIdentifier>
     /// The columns of each table's unique indexes, its key's not among them, as the file has them.
-    let uniques: [String: [[String]]]
+    let uniques = Locked<[String: [[String]]]>([:])
     /// The tables of ordered links.
     let lists: [String: ListOwner]
+    private let logged = Locked(false)
     /// Whether the file has change records.
-    let isLogged: Bool
+    var isLogged: Bool { logged.withLock { $0 } }
     /// Those who observe the store.
-    let hub: Hub
+    let hub = Hub()
     private let others: Others?
     @TaskLocal static var held: Held?
 
-    /// Opens or makes the store. Tables and indexes that the file lacks are made, and indexes that the records no longer
-    /// declare are dropped.
+    /// Opens or makes the store. Migration steps that the file has not taken are run, tables and indexes that it lacks are
+    /// made, and indexes that the records no longer declare are dropped.
     ///
     /// - Throws: ``GraphError`` that lists every mistake of the records' schemas; ``StoreError`` if the file cannot be
     ///   opened, is not a database, has other columns, keys or links than the records, or was written by a newer version.
     public static func open(
         _ location: Location, options: Options = Options(), _ records: any StoredRecord.Type...
     ) async throws -> GraphStore {
-        try await GraphStore(location, options, records)
+        try await make(location, options, records)
     }
 
-    private init(_ location: Location, _ options: Options, _ records: [any StoredRecord.Type]) async throws {
+    static func make(
+        _ location: Location, _ options: Options, _ records: [any StoredRecord.Type]
+    ) async throws -> GraphStore {
+        let store = try GraphStore(location, options, records)
+        if options.isReadOnly { try Migrator(store).check() } else { try await Migrator(store).run() }
+        let uniques = try store.writer.uniqueIndexes(of: records.map { Layout($0).tables[0].name })
+        store.uniques.withLock { $0 = uniques }
+        try store.noteRecords()
+        return store
+    }
+
+    /// Connects, and changes nothing in the file.
+
+    init(_ location: Location, _ options: Options, _ records: [any StoredRecord.Type]) throws {
+        self.options = options
         try Self.validate(records)
         self.records = Set(records.map { ObjectIdentifier($0) })
-        let tables = records.flatMap { Layout($0).tables }
+        let tables = try TableLayout.merged(records.flatMap { Layout($0).tables })
         lists = Dictionary(
             tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
         let path: String
         switch location {
-        case .file(let file): path = file
-        case .inMemory: path = ":memory:"
+        case .file(let file): path = try FilePath.checked(file)
+        case .inMemory: path = FilePath.memory
         }
+        let hasText = tables.contains { $0.text != nil }
         let connect: @Sendable (Bool) throws -> Connection = { readOnly in
             let connection = try Connection(path: path, readOnly: readOnly, busyTimeout: options.busyTimeout)
+            // Older versions of SQLite do not trust triggers with their own full-text tables.
+            if hasText, !readOnly { try connection.execute("PRAGMA trusted_schema = ON") }
             if let hook = options.prepare { try FreshConnection.prepare(connection, hook) }
             return connection
         }
+        if case .file = location, !options.isReadOnly { Self.makePrivate(path) }
         writer = try connect(options.isReadOnly)
         if case .file = location {
             readers = ReaderPool(beside: writer, limit: options.readers) { try connect(true) }
         } else {
             readers = nil
         }
-        let installation = Installation(tables: tables, connection: writer)
-        if options.isReadOnly { try installation.check() } else { try installation.run() }
-        uniques = try writer.uniqueIndexes(of: records.map { Layout($0).tables[0].name })
-        isLogged = try StoredTable(ChangeLog.table, writer) != nil
-        hub = Hub(told: isLogged ? try ChangeLog.last(writer) : 0)
+        installation = Installation(tables: tables, steps: options.migrations.map(\.name), connection: writer)
         if case .file = location {
             others = try Others(writer, every: options.watchInterval)
         } else {
@@ -87,8 +108,16 @@ public final class GraphStore: Sendable {
         }
     }
 
+    /// Notes which change records the file has: those are no news to observers.
+    func noteRecords() throws {
+        let isLogged = try StoredTable(ChangeLog.table, writer) != nil
+        hub.start(after: isLogged ? try ChangeLog.last(writer) : 0)
+        logged.withLock { $0 = isLogged }
+        _ = try others?.haveWritten(writer)
+    }
+
     /// Tells the observers if somebody else has written. Whoever calls it holds the writer.
-    private func lookForOthers() throws {
+    func lookForOthers() throws {
         guard hub.isNeeded, try others?.haveWritten(writer) == true else { return }
         hub.publishEverything()
     }
@@ -117,36 +146,46 @@ public final class GraphStore: Sendable {
                 }
                 + R.indexes.compactMap(\.mistake)
         }
-        // A record's own table, then those of its ordered links.
-        func tables<R: StoredRecord>(_ type: R.Type) -> [String] {
-            [R.schema.name]
-                + R.schema.properties.filter(\.isList).map { Layout.listTable(R.schema.name, $0.name) }
+        // A record's own table, then those of its ordered links. Records may share both.
+        func tables<R: StoredRecord>(_ type: R.Type) -> [[String]] {
+            [[R.schema.name]] + (R.indexes.contains { $0.kind == .text } ? [[TextIndex.name(R.schema.name), ""]] : [])
+                + R.schema.properties.filter(\.isList).map {
+                    [Layout.listTable(R.schema.name, $0.name), R.schema.name, $0.name]
+                }
         }
         // The engine does not tell capitals from small letters in names.
         let names = Dictionary(
-            grouping: [FileHeader.table, ChangeLog.table] + records.flatMap { tables($0) }, by: { $0.lowercased() })
+            grouping: Set([[FileHeader.table, ""], [ChangeLog.table, ""]] + records.flatMap { tables($0) }),
+            by: { TableLayout.folded($0[0]) })
         let all =
             records.flatMap { mistakes($0) }
             + names.filter { $0.value.count > 1 }.keys.sorted().map {
                 "\($0): \(names[$0]?.count ?? 0) tables have this name"
-            }
+            } + TableLayout.nameMistakes(records.flatMap { Layout($0).tables })
         guard all.isEmpty else { throw GraphError(.invalidSchema, all.joined(separator: "\n")) }
     }
 
     /// Runs `body` on one snapshot of the store.
+    ///
+    /// - Throws: ``StoreError`` of kind `misuse` inside a transaction of the store, whose `body` reads with what it was
+    ///   given; `CancellationError` if the task is cancelled while it waits for its turn; what `body` throws.
     public func read<T>(_ body: (ReadTransaction) async throws -> T) async throws -> T {
         guard let readers else {
             return try await exclusively { try await transaction(Dialect.beginReading, ReadTransaction(writer), body) }
         }
+        guard Self.held?.holds(self) != true else { throw Self.nested }
         let connection = try await readers.take()
-        do {
-            let result = try await transaction(Dialect.beginReading, ReadTransaction(connection), body)
-            readers.give(connection)
-            return result
-        } catch {
-            readers.give(connection)
-            throw error
+        defer { readers.give(connection) }
+        return try await holding(Held(self, isReader: true, outer: Self.held)) {
+            try await transaction(Dialect.beginReading, ReadTransaction(connection), body)
         }
+    }
+
+    private static var nested: StoreError {
+        StoreError(
+            .misuse,
+            "a transaction of this store is open in this task; use it, or its savepoints, "
+                + "or end it before the next")
     }
 
     /// Runs `body` in one transaction: all of it is written, or, if it throws, nothing.
@@ -154,8 +193,11 @@ public final class GraphStore: Sendable {
     /// - Parameter tokens: observers that know what is written, as a list does whose row the user has deleted. They are
     ///   not told of it. What they are told before this returns is from before the write; what they are told later is as
     ///   seen from the write. So do on the main actor to the list what was written as soon as this has returned.
-    /// - Throws: what `body` throws; ``StoreError`` of kind `.misuse`, and nothing is written, if one of these observers
-    ///   runs its query again for what was written, which ``explainChanges(of:)`` tells, or observes something else.
+    /// - Throws: what `body` throws; `CancellationError` if the task is cancelled while it waits for its turn;
+    ///   ``StoreError`` of kind `.misuse`, and nothing is written, inside a transaction that writes to the store or is of a
+    ///   store in memory, and if one of these observers runs its query again for what was written, which
+    ///   ``explainChanges(of:)`` tells, or observes something else.
+    @discardableResult
     public func write<T>(
         withoutNotifying tokens: [ObservationToken] = [], _ body: (WriteTransaction) async throws -> T
     ) async throws -> T {
@@ -173,25 +215,16 @@ public final class GraphStore: Sendable {
         }
     }
 
-    private func exclusively<T>(_ body: () async throws -> T) async throws -> T {
-        guard Self.held?.holds(self) != true else {
-            throw StoreError(.misuse, "a transaction of this store is open in this task; use it, or its savepoints")
-        }
-        await writing.enter()
-        if Task.isCancelled {
-            writing.leave()
-            throw CancellationError()
-        }
-        let held = Held(self, outer: Self.held)
+    func exclusively<T>(_ body: () async throws -> T) async throws -> T {
+        guard Self.held?.holdsWriter(self) != true else { throw Self.nested }
+        try await writing.enterUnlessCancelled()
+        defer { writing.leave() }
+        return try await holding(Held(self, isReader: false, outer: Self.held), body)
+    }
+
+    private func holding<T>(_ held: Held, _ body: () async throws -> T) async throws -> T {
         defer { held.end() }
-        do {
-            let result = try await Self.$held.withValue(held) { try await body() }
-            writing.leave()
-            return result
-        } catch {
-            writing.leave()
-            throw error
-        }
+        return try await Self.$held.withValue(held) { try await body() }
     }
 
     private func transaction<X: ReadTransaction, T>(

@@ -3,18 +3,28 @@
 /// Tasks inherit it when they are started, and may outlive the transaction: then it has ended, and holds nothing.
 final class Held: Sendable {
     private let store: ObjectIdentifier
+    private let isReader: Bool
     private let outer: Held?
     private let isOpen = Locked(true)
 
-    init(_ store: GraphStore, outer: Held?) {
+    /// - Parameter isReader: whether it holds a reader, beside which the task may still write.
+    init(_ store: GraphStore, isReader: Bool, outer: Held?) {
         self.store = ObjectIdentifier(store)
+        self.isReader = isReader
         self.outer = outer
     }
 
     func end() { isOpen.withLock { $0 = false } }
 
-    /// Whether this or an outer transaction, of another store, is one of `store`'s.
-    func holds(_ store: GraphStore) -> Bool {
-        isOpen.withLock { $0 } && self.store == ObjectIdentifier(store) || outer?.holds(store) ?? false
+    /// Whether the task is in a transaction of `store`, this one or one further out.
+    func holds(_ store: GraphStore) -> Bool { isOpen(in: store) || outer?.holds(store) ?? false }
+
+    /// Whether it holds the store's writer.
+    func holdsWriter(_ store: GraphStore) -> Bool {
+        !isReader && isOpen(in: store) || outer?.holdsWriter(store) ?? false
+    }
+
+    private func isOpen(in store: GraphStore) -> Bool {
+        self.store == ObjectIdentifier(store) && isOpen.withLock { $0 }
     }
 }

@@ -11,13 +11,8 @@ enum Literals {
         // A description always has a point, an exponent or letters, and is read back to the same bits. NaN is stored as text.
         case .real(let number): "\(number)"
         case .text(let text): quoted(text, "'")
-        case .blob(let bytes):
-            "X'\(String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self))'"
+        case .blob(let bytes): "X'\(Hex.text(bytes))'"
         }
-    }
-
-    private static func digit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     private static func quoted(_ text: String, _ quote: Unicode.Scalar) -> String {
@@ -52,7 +47,7 @@ enum Literals {
         case UInt8(ascii: "'"): return unquoted(&rest, UInt8(ascii: "'")).map { .text($0) }
         case UInt8(ascii: "X"):
             rest = rest.dropFirst()
-            return unquoted(&rest, UInt8(ascii: "'")).flatMap(bytes).map { .blob($0) }
+            return unquoted(&rest, UInt8(ascii: "'")).flatMap(Hex.bytes).map { .blob($0) }
         default:
             let end = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex
             let word = String(decoding: rest[..<end], as: UTF8.self)
@@ -73,24 +68,5 @@ enum Literals {
             bytes.append(byte)
         }
         return nil
-    }
-
-    private static func bytes(_ hex: String) -> [UInt8]? {
-        let digits = Array(hex.utf8)
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = number(digits[index]), let low = number(digits[index + 1]) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
-    }
-
-    private static func number(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        default: nil
-        }
     }
 }

@@ -9,6 +9,15 @@ public struct Patch<R: StoredRecord>: Sendable {
     /// An empty patch of the row with that id.
     public init(_ type: R.Type, _ id: R.ID) { self.id = id }
 
+    /// The lazy values that a record has.
+    init(lazyValuesOf record: R) {
+        id = record.id
+        for property in R.schema.properties where property.isLazy {
+            property.encode(record, &values)
+            if columns.count < values.count { columns += property.columnNames }
+        }
+    }
+
     /// Sets a property, or a part of an embedded one; nil sets NULL.
     public func set<V: Storable>(_ path: any KeyPath<R, V> & Sendable, _ value: V) -> Self {
         var copy = self
@@ -19,6 +28,7 @@ public struct Patch<R: StoredRecord>: Sendable {
             return copy
         }
         value.encode(into: &copy.values)
-        return copy
+        // A lazy value that is unread is no value to set.
+        return copy.values.count == copy.columns.count ? copy : self
     }
 }

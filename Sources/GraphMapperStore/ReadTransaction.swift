@@ -15,6 +15,10 @@ public class ReadTransaction: ImmediateSource {
 
     func check() throws {
         guard isOpen else { throw StoreError(.misuse, "the transaction has ended; start another") }
+        // Some errors end it at once. What ran after them would be written by itself.
+        guard connection.isInTransaction else {
+            throw StoreError(.misuse, "an earlier error has undone the transaction; let that error through")
+        }
     }
 
     /// The records of a query, in its order.
@@ -22,17 +26,19 @@ public class ReadTransaction: ImmediateSource {
 
     /// The records of a query, in its order. Nothing is awaited.
     public func fetchNow<R: StoredRecord>(_ query: Query<R>) throws -> [R] {
-        let tail = try query.tail()
+        let (tail, values) = try query.tail()
         let key = keyColumns(R.self).joined(separator: ", ")
         let owners = tail.isEmpty ? nil : "IN (SELECT \(key) FROM \(table(R.self)) \(tail))"
-        return try select(R.self, RowChoice(tail: tail, owners: owners, values: query.values))
+        return try select(R.self, RowChoice(tail: tail, owners: owners, values: values))
     }
 
     /// How many records the query has. Complexity: that of the query; the rows are counted.
-    public func count<R: StoredRecord>(_ query: Query<R>) async throws -> Int {
+    public func count<R: StoredRecord>(_ query: Query<R>) async throws -> Int { try count(of: query) }
+
+    func count<R: StoredRecord>(of query: Query<R>) throws -> Int {
         try check()
-        let tail = try query.tail()
-        let rows = try connection.rows("SELECT count(*) FROM (SELECT 1 FROM \(table(R.self)) \(tail))", query.values)
+        let (tail, values) = try query.tail()
+        let rows = try connection.rows("SELECT count(*) FROM (SELECT 1 FROM \(table(R.self)) \(tail))", values)
         guard case .integer(let count)? = rows.first?.first else { return 0 }
         return Int(count)
     }
@@ -150,7 +156,7 @@ public class ReadTransaction: ImmediateSource {
     ) throws -> [R] {
         try check()
         let schema = R.schema
-        let names = schema.properties.flatMap { $0.isList || $0.isNested ? [] : $0.columnNames }
+        let names = schema.properties.flatMap { $0.isList || $0.isNested || $0.isLazy ? [] : $0.columnNames }
         let columns = names.map(Dialect.quoted)
         let keyColumns = keyColumns(R.self)
         let key = range(of: keyColumns, in: columns)

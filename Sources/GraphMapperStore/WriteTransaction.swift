@@ -1,23 +1,3 @@
-/// What an upsert did.
-public enum UpsertOutcome: Sendable, Hashable {
-    /// There was no such row; now there is.
-    case inserted
-    /// The properties that differed and were written.
-    case updated([String])
-    /// The row was there, and the same.
-    case unchanged
-}
-
-/// What an upsert does with a row that is there.
-public enum UpsertPolicy: Sendable, Hashable {
-    /// A duplicate key is an error.
-    case error
-    /// Writes the properties that differ; nil is a value like any other.
-    case modified
-    /// Writes every property.
-    case all
-}
-
 /// Reads and writes in one transaction. Ends with its closure.
 public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastInsertion: (table: String, columns: [String], sql: String)?
@@ -27,6 +7,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     let hub: Hub
     /// Observers that know what is written.
     let knowing: [Hub.ID]
+    /// The last key that rows of each table were given.
+    var newKeys: [String: Int64] = [:]
     /// What sessions that have joined do if it is undone.
     private var restores: [() throws -> Void] = []
 
@@ -55,6 +37,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         let records = try log.write(connection)
         let touches = try records != nil && hub.isNeeded ? Self.touches(log, hub, connection) : nil
         let absorbed = try absorbed(touches ?? [])
+        try writeNewKeys()
         do {
             try super.commit()
         } catch let error as StoreError where error.kind == .foreignKey {
@@ -73,19 +56,6 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     /// One prepared statement for all.
     public func insert<R: StoredRecord>(contentsOf records: some Sequence<R>) async throws {
         for record in records { try await insert(record) }
-    }
-
-    /// Adds a record, or updates the row with its id as `policy` says; throws if that is `.error` and the row is there.
-    @discardableResult
-    public func upsert<R: StoredRecord>(_ record: R, policy: UpsertPolicy = .modified) async throws -> UpsertOutcome {
-        guard policy != .error, let old = try await find(R.self, record.id) else {
-            try await insert(record)
-            return .inserted
-        }
-        let change = R.schema.update(from: old, to: record, all: policy == .all)
-        if let row = change.row { try await apply(row) }
-        for link in change.links { try await apply(link) }
-        return change.properties.isEmpty ? .unchanged : .updated(change.properties)
     }
 
     /// Writes the properties that the patch sets, and reads nothing. False if there is no such row.
@@ -116,12 +86,13 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private func isKey<R: StoredRecord>(_ type: R.Type) -> String { Dialect.match(R.schema.key?.columnNames ?? ["id"]) }
 
     /// Runs a statement of one's own.
+    ///
+    /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse`, and nothing is run, for one that begins or ends
+    ///   a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
         try check()
         let before = connection.totalChangeCount
-        try connection.execute(sql, values)
-        // It has ended the transaction: whatever was written before may be there for all to see.
-        if !connection.isInTransaction { hub.publishEverything() }
+        try connection.executeOwn(sql, values)
         guard connection.totalChangeCount != before else { return }
         for touched in try connection.touched(by: sql) {
             note(rowsOf: touched.table, touched.kind, touched.columns)

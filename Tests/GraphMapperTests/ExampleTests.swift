@@ -111,6 +111,19 @@ import Testing
         #expect(run.output.contains("usage: "))
     }
 
+    @Test func `orders that are not there, and what is no list of orders, are an error in a sentence`() throws {
+        try withFile { path in
+            let missing = try run("--json", path + ".missing", "--file", path)
+            #expect(missing.status == 1)
+            #expect(missing.output == "ShoppingCart: --json \(path).missing: there is no such file\n")
+            try "[{}]".write(toFile: path + ".json", atomically: true, encoding: .utf8)
+            let wrong = try run("--json", path + ".json", "--file", path)
+            #expect(wrong.status == 1)
+            #expect(wrong.output.hasSuffix("0: id is missing\n"), "\(wrong.output)")
+            #expect(!FileManager.default.fileExists(atPath: path))
+        }
+    }
+
     @Test(arguments: [true, false]) func `a checkout has a file of its own`(isBuiltHere: Bool) throws {
         try withFile { path in
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent()

@@ -75,6 +75,7 @@ extension Step {
         step.modelPath = to
         step.targets = [C.self]
         step.named = { model($0) }
+        step.assign = { set($0, $1.first as? C.Model) }
         step.isSame = { get($0) == get($1) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
@@ -95,9 +96,11 @@ extension Step {
             forEachEdge(to: C.self, table, core, { get($0).map { [(nil, $0.id)] } ?? [] }, body)
         }
         step.drop = { object, core, all in
-            guard let target = model(object) else { return }
+            // An owner that is gone may not be asked for: the reference may be unowned.
             if all { return set(object, nil) }
-            guard let owners = try? core.table(C.self), owners.isDeleted(target) else { return }
+            guard let target = model(object), let owners = try? core.table(C.self), owners.isDeleted(target) else {
+                return
+            }
             dropOwner(object, from, get, set, core, owners)
         }
         step.link = { table, index, core in
@@ -134,6 +137,11 @@ extension Step {
             return ref == nil || target != nil
         }
         step.settle = { dto, object, core in settle(object, value(of: dto, get), from, model, set, core) }
+        step.relink = { table, core in
+            try relink(table, from, core, model, set, isFixed: isFixed) { object, snapshot in
+                try owner(object, snapshot.flatMap { value(of: $0, get) }, core)
+            }
+        }
         step.answer = { object, snapshot, core in
             try answer(owner(object, snapshot.flatMap { value(of: $0, get) }, core))
         }

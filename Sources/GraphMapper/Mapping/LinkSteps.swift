@@ -160,6 +160,7 @@ extension Step {
         step.isClean = isClean
         step.isEmpty = { model($0) == nil }
         step.objects = { model($0).map { [$0] } ?? [] }
+        step.assign = { set($0, $1.first as? C.Model) }
         step.letGo = { table, core, bit in
             letGo(
                 table, core, C.self, bit, ids: { id($0).map { [$0] } ?? [] }, linked: { model($0).map { [$0] } ?? [] })
@@ -213,6 +214,8 @@ extension Step {
         step.isClean = isClean
         step.isEmpty = { models($0).isEmpty }
         step.objects = { models($0) }
+        step.assign = { set($0, $1.compactMap { $0 as? C.Model }) }
+        step.isMany = true
         step.letGo = { table, core, bit in
             letGo(table, core, C.self, bit, ids: { targetIDs($0, haveIDs) }, linked: { models($0) })
         }
@@ -339,6 +342,8 @@ extension Step {
         }
         step.drop = { object, core, all in dropTargets(object, C.self, core, all, get, set) }
         step.objects = { get($0) }
+        step.assign = { set($0, $1.compactMap { $0 as? C.Model }) }
+        step.isMany = isList
         step.letGo = { table, core, _ in
             letGoHeld(table, core, C.self, foreignKey, key: key, linked: { get($0) })
         }
@@ -371,7 +376,7 @@ extension Step {
                 counts[index, default: 0] += 1
             }
         }
-        step.attach = { core in attach(C.self, foreignKey, get, set, core) }
+        step.attach = { core in attach(C.self, foreignKey, get, set, core, isList: isList) }
         step.restoreHeld = { table, slots, core in restoreHeld(table, slots, foreignKey, key, get, set, core) }
         step.setAside = { object, _, _ in setAside(object, get, set) }
         step.freeze = { freeze($0, get, set) }

@@ -39,9 +39,10 @@ extension Step {
     /// Lets the holding of a foreign key change the link from its other side.
     @usableFromInline static func attach<C: Mappable>(
         _: C.Type, _ foreignKey: AnyKeyPath, _ get: @escaping (D.Model) -> [C.Model],
-        _ set: @escaping (D.Model, [C.Model]) -> Void, _ core: SessionCore
+        _ set: @escaping (D.Model, [C.Model]) -> Void, _ core: SessionCore, isList: Bool
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let table = try? core.table(D.self), let targets = try? core.table(C.self) else { return }
+        targets.holding(foreignKey).isList = isList
         targets.holding(foreignKey).edit = { [unowned table] owner, leaving, coming in
             guard let object = table.model(at: owner) else { return }
             let coming = coming.compactMap { $0 as? C.Model }

@@ -89,6 +89,7 @@ extension Step {
         step.isSame = { link.agree($0, $1) }
         step.isClean = { snapshot, object, core in try link.isClean(snapshot, object, core) }
         step.isWhole = !isPartial
+        step.isMany = isList
         step.gather = { table, range, _, core in try link.gather(table, range, core) }
         step.offerNested = { copies, core in for copy in copies { try link.offer(copy, copy.id, core) } }
         step.link = { table, index, core in try link.link(table, index, core) }

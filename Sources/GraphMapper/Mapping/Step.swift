@@ -68,10 +68,16 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var setAside: ((D.Model, Int, SessionCore) -> () -> Void)?
     /// What makes a back-reference agree with the DTO that is about to be written, once it is.
     @usableFromInline var settle: ((D, D.Model, SessionCore) -> () -> Void)?
+    /// What makes back-references, and the links of the owners, say what the edited side says.
+    @usableFromInline var relink: ((Table<D>, SessionCore) throws -> [() -> Void])?
     /// What happens to the link's targets when the object is deleted.
     var rule = DeleteRule.nullify
     /// What the model's link leads to.
     @usableFromInline var objects: ((D.Model) -> [AnyObject])?
+    /// Makes the model's link lead to these objects, which are of the targets' class.
+    @usableFromInline var assign: ((D.Model, [AnyObject]) -> Void)?
+    /// Whether the link may lead to more than one object.
+    @usableFromInline var isMany = false
     /// What the links of the table have led to and no longer do, each with its owner. It is given ``bit``.
     @usableFromInline var letGo: ((Table<D>, SessionCore, UInt64) -> [(AnyObject, AnyObject)])?
     /// What a list of the slot's object held when it was last filled or saved.

@@ -54,7 +54,8 @@ extension GraphSession {
         return result
     }
 
-    private func undoing<T>(_ memento: Memento, _ body: () async throws -> T) async throws -> T {
+    /// Runs `body`; if it throws, the session and the models' mapped properties are as they were.
+    func undoing<T>(_ memento: Memento, _ body: () async throws -> T) async throws -> T {
         do { return try await body() } catch {
             try memento.restore()
             throw error
@@ -84,7 +85,7 @@ private struct Nested: GraphBacking {
 }
 
 /// What a session knows, and how the edited models are, at one time.
-private struct Memento {
+struct Memento {
     private let core: SessionCore
     private let tables: [() -> Void]
     private let models: [() -> Void]
@@ -156,7 +157,7 @@ extension Table {
 
 extension PartialKeyPath where Root: AnyObject {
     /// What sets the property to what it is now; nil for one that cannot be set.
-    fileprivate func remember(in object: Root) -> (() -> Void)? {
+    func remember(in object: Root) -> (() -> Void)? {
         func remember<Value>(_: Value.Type) -> (() -> Void)? {
             guard let path = self as? ReferenceWritableKeyPath<Root, Value> else { return nil }
             let value = object[keyPath: path]

@@ -30,8 +30,9 @@ extension EmbeddedValue {
 
     public static var schemaMistakes: [String] {
         schema.mistakes
-            + schema.properties.filter { $0.link != nil || $0.columns.isEmpty }.map {
-                "\(schema.name).\($0.name): an embedded value has columns only; links belong to the record"
+            + schema.properties.filter { $0.link != nil || $0.columns.isEmpty || $0.isLazy }.map {
+                "\(schema.name).\($0.name): an embedded value has columns only; "
+                    + "\($0.isLazy ? "lazy values" : "links") belong to the record"
             } + (schema.columns.isEmpty ? ["\(schema.name): an embedded value needs a column"] : [])
     }
 

@@ -37,38 +37,28 @@ extension Ref: Encodable where D.ID: Encodable {
     public func encode(to encoder: any Encoder) throws { try id.encode(to: encoder) }
 }
 
-/// Ordered links, which may repeat: rows of a table of their own, not a column.
-extension Array: Storable where Element: OrderedLink {
-    public static var columns: [Column] { [] }
-    public static var link: LinkTarget? { Element.listTarget }
-    public static func probe(_ n: Int) throws -> [Element] { [try .probe(n)] }
-    @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> [Element] {
+/// Lists and sets of links are rows of a table of their own, not a column.
+extension Ref: ListElement {
+    public static var listLink: LinkTarget? { target(isList: true) }
+    public static var listColumns: [Column] { [] }
+    public static func listProbe(_ n: Int) throws -> [Self] { [try .probe(n)] }
+    @inlinable public static func readList(_ cursor: RowCursor, at position: inout RowPosition) throws -> [Self] {
         defer { position.list += 1 }
         guard let lists = cursor.lists, position.list < lists.properties.count else { return [] }
         let rows = lists.properties[position.list]
         let range = rows.current
         guard !range.isEmpty else { return [] }
         return try rows.withCursor { cells in
-            var list: [Element] = []
+            var list: [Self] = []
             list.reserveCapacity(range.count)
             var place = RowPosition()
             place.column = Int32(truncatingIfNeeded: range.lowerBound)
-            while Int(place.column) < range.upperBound { list.append(try Element.read(cells, at: &place)) }
+            while Int(place.column) < range.upperBound { list.append(try read(cells, at: &place)) }
             return list
         }
     }
     /// The targets' keys, one after the other.
-    public func encode(into values: inout [StoredValue]) { for element in self { element.encode(into: &values) } }
-}
-
-/// What an ordered link list is made of. ``Ref`` is the one conformer; the protocol exists because an extension of
-/// `Array` cannot name a generic element type.
-public protocol OrderedLink: Storable {
-    /// What a list of such links points to.
-    static var listTarget: LinkTarget { get }
-}
-
-extension Ref: OrderedLink {
-    /// What a list of such links points to.
-    public static var listTarget: LinkTarget { target(isList: true) }
+    public static func encodeList(_ list: [Self], into values: inout [StoredValue]) {
+        for element in list { element.encode(into: &values) }
+    }
 }

@@ -66,6 +66,17 @@ public struct RowCursor {
     }
 }
 
+extension RowCursor {
+    /// A value of the row that no schema reads.
+    ///
+    /// - Throws: ``GraphError`` that names the type which the columns do not fit.
+    package func read<V: Storable>(_ type: V.Type, at position: inout RowPosition) throws -> V {
+        do { return try V.read(self, at: &position) } catch let mismatch as ColumnMismatch {
+            throw GraphError(.conversion, "\(mismatch.text), which is \(V.self)")
+        }
+    }
+}
+
 /// Where in a row a reader stands: columns and ordered link lists are counted apart.
 public struct RowPosition: Sendable {
     /// The next column.

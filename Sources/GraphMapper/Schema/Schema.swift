@@ -31,7 +31,9 @@ public struct Property<D>: Sendable {
     typealias Assignment = @Sendable (D, [StoredValue], any ObjectDatabase) throws -> Void
     /// Sets the property of an object from its stored values; links lead to the objects of a database. Nil for structs.
     var assign: Assignment?
-    let type: Any.Type
+    package let type: Any.Type
+    /// Whether it is a ``Lazy``, whose columns are not read with the row.
+    public let isLazy: Bool
 
     /// The names of its columns: the property's, with a suffix for each part of a value of several columns. A property
     /// whose name is empty leaves its parts their own names.
@@ -52,6 +54,7 @@ public struct Property<D>: Sendable {
         self.isUnset = isUnset
         self.nested = nested
         self.type = type
+        isLazy = type is any LazyValue.Type
         columnNames = columns.map { $0.suffix.isEmpty ? name : name.isEmpty ? $0.suffix : "\(name)_\($0.suffix)" }
     }
 
@@ -80,6 +83,8 @@ public struct Schema<D>: Sendable {
     /// What appends the values of the columns, and the places of ordered links: insertions in bulk ask for no more.
     let encoders: [@Sendable (D, inout [StoredValue]) -> Void]
     let lists: [Int]
+    /// Whether a property is ``Lazy``.
+    let hasLazy: Bool
     /// What is wrong with the schema, in sentences. Empty for a good one.
     public let mistakes: [String]
     /// Makes a DTO from what the reader answers.
@@ -122,6 +127,7 @@ public struct Schema<D>: Sendable {
         key = properties.first(where: \.isKey)
         self.objects = objects?(properties.firstIndex(where: \.isKey) ?? -1)
         columnNames = properties.flatMap(\.columnNames)
+        hasLazy = properties.contains(where: \.isLazy)
         encoders = properties.filter { !$0.isNested && !$0.isList }.map(\.encode)
         lists = properties.indices.filter { [properties] in properties[$0].isList }
         columns = properties.flatMap { property in
@@ -157,7 +163,7 @@ public struct Schema<D>: Sendable {
     private func locate(_ error: any Error, _ position: RowPosition) -> any Error {
         var column: Int32 = 0
         var place = ""
-        for property in properties {
+        for property in properties where !property.isLazy {
             column += Int32(property.columns.count)
             if column >= position.column, !property.columns.isEmpty {
                 let names = property.columnNames

@@ -227,11 +227,16 @@ extension Date: Storable {
     public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Date {
         Date(timeIntervalSince1970: Double(try Int64.read(cursor, at: &position)) / 1_000_000)
     }
-    var microseconds: Int64 {
+    /// Nil for NaN, which is no date.
+    var microseconds: Int64? {
         let value = (timeIntervalSince1970 * 1_000_000).rounded()
+        if value.isNaN { return nil }
         return Int64(exactly: value) ?? (value < 0 ? .min : .max)
     }
-    public func encode(into values: inout [StoredValue]) { values.append(.integer(microseconds)) }
+    /// Appends the microseconds; a date that is not a number stays NaN, which no engine takes.
+    public func encode(into values: inout [StoredValue]) {
+        values.append(microseconds.map { .integer($0) } ?? .real(.nan))
+    }
     public static func isSame(_ left: Date, _ right: Date) -> Bool { left.microseconds == right.microseconds }
 }
 
@@ -259,7 +264,11 @@ extension Optional: Storable where Wrapped: Storable {
         Wrapped.columns.map { Column($0.storage, suffix: $0.suffix, isNullable: true) }
     }
     public static var link: LinkTarget? { Wrapped.link }
-    public static var schemaMistakes: [String] { Wrapped.schemaMistakes }
+    public static var schemaMistakes: [String] {
+        Wrapped.schemaMistakes
+            + (Wrapped.self is any LazyValue.Type
+                ? ["an optional value that is read later is a Lazy<V?>, not a Lazy<V>?"] : [])
+    }
     public static func probe(_ n: Int) throws -> Wrapped? { .some(try .probe(n)) }
     @inlinable public var isStoredAsNull: Bool { self?.isStoredAsNull ?? true }
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Wrapped? {

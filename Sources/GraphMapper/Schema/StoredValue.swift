@@ -52,6 +52,24 @@ extension StoredValue: Hashable {
     }
 }
 
+extension StoredValue {
+    /// The order of engines: NULL, numbers, texts by their bytes, bytes.
+    func precedes(_ other: StoredValue) -> Bool {
+        switch (self, other) {
+        case (.null, .null): false
+        case (.null, _): true
+        case (.integer(let a), .integer(let b)): a < b
+        case (.real(let a), .real(let b)): a < b || a == b && a.sign == .minus && b.sign == .plus
+        case (.integer(let a), .real(let b)): Double(a) < b
+        case (.real(let a), .integer(let b)): a < Double(b)
+        case (.integer, .text), (.integer, .blob), (.real, .text), (.real, .blob), (.text, .blob): true
+        case (.text(let a), .text(let b)): a.utf8.lexicographicallyPrecedes(b.utf8)
+        case (.blob(let a), .blob(let b)): a.lexicographicallyPrecedes(b)
+        default: false
+        }
+    }
+}
+
 extension StoredValue: CustomStringConvertible {
     /// Readable: text in quotes, sixteen bytes as a UUID, other bytes by their number.
     public var description: String {
@@ -66,11 +84,7 @@ extension StoredValue: CustomStringConvertible {
     }
 
     private static func uuidText(_ bytes: [UInt8]) -> String {
-        var text = ""
-        for (index, byte) in bytes.enumerated() {
-            if [4, 6, 8, 10].contains(index) { text += "-" }
-            text += byte < 16 ? "0" + String(byte, radix: 16) : String(byte, radix: 16)
-        }
-        return text
+        [bytes[..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10...]].map { Hex.text(Array($0)) }
+            .joined(separator: "-")
     }
 }

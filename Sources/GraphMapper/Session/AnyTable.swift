@@ -88,6 +88,20 @@ public class AnyTable {
     func rekey(_ slot: Int, to id: Any) throws -> () -> Void { {} }
     func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
     where T.ID: Storable & Hashable { {} }
+    func relinking() throws -> [() -> Void] { [] }
+    // Graphs that were edited elsewhere.
+    /// The ids that the load under way has come to, a `ContiguousArray`; nil for none.
+    var namedIDs: Any? { nil }
+    var hasArrived: Bool { false }
+    var modelPaths: [AnyKeyPath] { [] }
+    func forgetSaid(_ ids: Any) {}
+    func fetch(_ ids: Any, from source: any GraphSource) async throws {}
+    func keyValues(of object: AnyObject) -> [StoredValue] { [] }
+    func takeBackEdits(of paths: Set<AnyKeyPath>) throws -> [TakenBack] { [] }
+    // Taking the graph apart.
+    func heldObjects() -> [AnyObject] { [] }
+    func unlink(_ object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {}
+    func forgetAll() {}
     // Savepoints.
     func remember() -> () -> Void { {} }
     func rememberEdited() -> [() -> Void] { [] }

@@ -161,6 +161,17 @@ extension Table {
         try checkLimit()
     }
 
+    /// Fetches the DTOs of these ids, whichever are there. One that the session has and the source has not has vanished.
+    func fetchIfThere(_ ids: Any, from source: any GraphSource) async throws {
+        guard let ids = ids as? ContiguousArray<D.ID> else { return }
+        let left = ids.filter { indices[IDKey($0)] == nil }
+        guard !left.isEmpty else { return }
+        mapping.passes.offerAll(self, try await source.fetch(D.self, ids: Array(left)))
+        vanishing += left.filter { indices[IDKey($0)] == nil && identity.slot($0).flatMap(snapshot) != nil }
+        core.gathered += left.count
+        try checkLimit()
+    }
+
     private func takeWanted() -> ([D.ID], [Request<D>]) {
         defer {
             wanted = []

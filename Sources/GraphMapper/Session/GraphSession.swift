@@ -90,6 +90,14 @@ public final class GraphSession {
     @discardableResult
     public func map<D: Mappable>(_ dtos: [D], duplicates: DuplicatePolicy = .fail) throws -> [D.Model]
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
+        try notBusy()
+        return try mapLoaded(dtos, duplicates)
+    }
+
+    /// The same while the session is held.
+    func mapLoaded<D: Mappable>(_ dtos: [D], _ duplicates: DuplicatePolicy) throws -> [D.Model]
+    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try load(dtos, .all, duplicates) { try core.requireLoaded() }
     }
 
@@ -131,7 +139,9 @@ public final class GraphSession {
     public func load<D: Mappable>(
         _ roots: [D], loading: Loading = .all, duplicates: DuplicatePolicy = .fail, from source: any ImmediateSource
     ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try load(roots, loading, duplicates) {
+        try validate()
+        try notBusy()
+        return try load(roots, loading, duplicates) {
             for table in core.order where table.hasRequests { try table.fetch(from: source) }
         }
     }
@@ -156,8 +166,6 @@ public final class GraphSession {
     private func load<D: Mappable>(
         _ roots: [D], _ loading: Loading, _ duplicates: DuplicatePolicy, _ fetch: () throws -> Void
     ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try validate()
-        try notBusy()
         let table = try core.table(D.self)
         core.startLoad()
         core.loading = loading
@@ -182,12 +190,12 @@ public final class GraphSession {
         }
     }
 
-    private func start<D: Mappable>(_ table: Table<D>, _ roots: [D]) {
+    func start<D: Mappable>(_ table: Table<D>, _ roots: [D]) {
         table.mapping.passes.offerAll(table, roots)
         core.noteRoots()
     }
 
-    private func endLoad() {
+    func endLoad() {
         core.loading = .all
         core.releaseObjects()
     }

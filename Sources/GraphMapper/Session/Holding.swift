@@ -8,6 +8,8 @@
     @usableFromInline var named: ContiguousArray<Int32> = []
     /// Takes objects from the link of an owner, and puts others into it; set by the forward side, if there is one.
     var edit: ((_ owner: Int, _ leaving: Set<ObjectIdentifier>, _ coming: [AnyObject]) -> Void)?
+    /// Whether an owner's link holds many objects, not one.
+    var isList = true
     /// What the save that is being settled moves, by owner.
     var moves: [Int: Moves] = [:]
     /// What it holds now, for the owners whose link changed; becomes `held` when the save succeeds.
@@ -35,6 +37,11 @@
         claims.removeAll(keepingCapacity: true)
         isWalked = false
         visited = nil
+    }
+
+    func forgetAll() {
+        endWalk()
+        (held, named, pending, moves) = ([:], [], [:], [:])
     }
 
     /// - Parameter saved: what was pending when the save began; another walk may have gone by since.

@@ -100,32 +100,48 @@ extension Table {
         _ read: (UnsafePointer<D>, D.Model) throws -> Void
     ) throws {
         guard let merge = core.merge, let isSame = step.isSame, let old = snapshots[slot],
-            let place = D.schema.properties.firstIndex(where: { $0.path == step.property }),
-            withUnsafePointer(to: old, { !isSame($0, theirs) }),
-            let answer = step.answer, let mine = try? answer(model, old, core),
-            let copy = try? D.schema.make(answering: { $0 == place ? mine : old[keyPath: D.schema.properties[$0].path] }
-            )
+            let place = place(of: step), withUnsafePointer(to: old, { !isSame($0, theirs) }),
+            let mine = try? storedValues(step, place, model, old)
         else { return }
         let property = D.schema.properties[place]
         let conflict = Conflict(
             .value, type: D.schema.name, id: "\(old.id)", property: property.name, base: property.stored(old),
-            mine: property.stored(copy), theirs: property.stored(theirs.pointee))
+            mine: mine, theirs: property.stored(theirs.pointee))
         guard conflict.mine != conflict.theirs else { return }
         switch merge(conflict) {
         case .mine: return
         case .theirs: try read(theirs, model)
-        case .merged(let values):
-            guard values.count == conflict.mine.count, let type = property.type as? any Storable.Type else {
-                throw GraphError(
-                    .misuse, "\(conflict.mine.count) values are to be merged, not \(values.count)",
-                    type: conflict.type, id: conflict.id, property: conflict.property)
-            }
-            let merged = try type.decoded(values)
-            let dto = try D.schema.make(answering: {
-                $0 == place ? merged : theirs.pointee[keyPath: D.schema.properties[$0].path]
-            })
-            try withUnsafePointer(to: dto) { try read($0, model) }
+        case .merged(let values): try set(values, of: conflict, place, model, theirs.pointee, read)
         }
+    }
+
+    func place(of step: Step<D>) -> Int? { D.schema.properties.firstIndex { $0.path == step.property } }
+
+    /// What the model's property would be stored as.
+    func storedValues(_ step: Step<D>, _ place: Int, _ model: D.Model, _ old: D) throws -> [StoredValue] {
+        guard let answer = step.answer else { return [] }
+        let mine = try answer(model, old, core)
+        let copy = try D.schema.make(answering: { $0 == place ? mine : old[keyPath: D.schema.properties[$0].path] })
+        return D.schema.properties[place].stored(copy)
+    }
+
+    /// Sets the model's property to the value that a conflict was resolved to.
+    func set(
+        _ values: [StoredValue], of conflict: Conflict, _ place: Int, _ model: D.Model, _ row: D,
+        _ read: (UnsafePointer<D>, D.Model) throws -> Void
+    ) throws {
+        guard values.count == conflict.mine.count,
+            let type = D.schema.properties[place].type as? any Storable.Type
+        else {
+            throw GraphError(
+                .misuse, "\(conflict.mine.count) values are to be merged, not \(values.count)", type: conflict.type,
+                id: conflict.id, property: conflict.property)
+        }
+        let merged = try type.decoded(values)
+        let dto = try D.schema.make(answering: {
+            $0 == place ? merged : row[keyPath: D.schema.properties[$0].path]
+        })
+        try withUnsafePointer(to: dto) { try read($0, model) }
     }
 
     // MARK: Rows that have vanished

@@ -1,15 +1,31 @@
 extension Schema where D: Identifiable, D.ID: Storable {
     /// What inserts a DTO's row: the row, then its ordered links.
     public func insertion(of dto: D) -> (row: ChangeSet.Change, links: [ChangeSet.Change]) {
+        if hasLazy { return insertion(leavingOutUnread: dto) }
         var row = ChangeSet.Insertion(table: name, columns: columnNames, values: [], key: key(of: dto))
         row.values.reserveCapacity(columnNames.count)
-        var links: [ChangeSet.Change] = []
         for encode in encoders { encode(dto, &row.values) }
+        return (.insert(row), insertedLinks(of: dto, row.key))
+    }
+
+    /// A lazy value that is unread encodes to nothing: its columns are left to the engine.
+    private func insertion(leavingOutUnread dto: D) -> (row: ChangeSet.Change, links: [ChangeSet.Change]) {
+        var row = ChangeSet.Insertion(table: name, columns: [], values: [], key: key(of: dto))
+        for property in properties where !property.isNested && !property.isList {
+            let before = row.values.count
+            property.encode(dto, &row.values)
+            if row.values.count > before { row.columns += property.columnNames }
+        }
+        return (.insert(row), insertedLinks(of: dto, row.key))
+    }
+
+    private func insertedLinks(of dto: D, _ key: [StoredValue]) -> [ChangeSet.Change] {
+        var links: [ChangeSet.Change] = []
         for place in lists {
             let targets = properties[place].stored(dto)
-            if !targets.isEmpty { links.append(relink(properties[place], row.key, [], targets, of: [])) }
+            if !targets.isEmpty { links.append(relink(properties[place], key, [], targets, of: [])) }
         }
-        return (.insert(row), links)
+        return links
     }
 
     /// What makes `old` into `new`, but for what `new` leaves unset, the names of the properties that are written among it.
@@ -25,8 +41,8 @@ extension Schema where D: Identifiable, D.ID: Storable {
         for place in properties.indices
         where !properties[place].isNested && (all || !properties[place].isSame(old, new)) {
             let property = properties[place]
-            if property.isUnset(new) { continue }
-            if property.isKey && all { continue }
+            // What was not read cannot be compared with what is stored: it is set by a patch.
+            if property.isUnset(new) || property.isLazy || property.isKey && all { continue }
             names.append(property.name)
             let before = property.stored(old)
             let after = property.stored(new)
@@ -46,7 +62,8 @@ extension Schema where D: Identifiable, D.ID: Storable {
     /// What deletes a DTO's row, if its columns still hold what the DTO has.
     public func deletion(of dto: D) -> ChangeSet.Change {
         var row = ChangeSet.Deletion(table: name, keyColumns: keyColumns, key: key(of: dto))
-        for property in properties where !property.isNested && !property.isList && !property.isKey {
+        for property in properties
+        where !property.isNested && !property.isList && !property.isKey && !property.isLazy {
             row.columns += property.columnNames
             property.encode(dto, &row.expected)
         }
@@ -88,7 +105,8 @@ extension Schema {
             return rows
         }
         let lists = properties.filter(\.isList).map { rows(links[$0.name] ?? []) }
-        return try rows(columnNames.map { columns[$0] ?? .null }).withCursor(lists: LinkLists(lists)) { cursor in
+        let names = properties.flatMap { $0.isLazy ? [] : $0.columnNames }
+        return try rows(names.map { columns[$0] ?? .null }).withCursor(lists: LinkLists(lists)) { cursor in
             var isFirst = true
             let dtos = try decode(cursor) {
                 defer { isFirst = false }

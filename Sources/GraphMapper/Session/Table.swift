@@ -239,6 +239,23 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func rekey(_ slot: Int, to id: Any) throws -> () -> Void { try rekeying(slot, to: id) }
     override func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
     where T.ID: Storable & Hashable { try following(type, from: old, to: new) }
+    override func relinking() throws -> [() -> Void] { try followingEdits() }
+    override var namedIDs: Any? { ids.isEmpty ? nil : ids }
+    override var hasArrived: Bool { !arrived.isEmpty }
+    override var modelPaths: [AnyKeyPath] { mapping.steps.compactMap(\.modelPath) }
+    override func forgetSaid(_ ids: Any) { forgetStoredPayloads(ids) }
+    override func fetch(_ ids: Any, from source: any GraphSource) async throws {
+        try await fetchIfThere(ids, from: source)
+    }
+    override func keyValues(of object: AnyObject) -> [StoredValue] {
+        (object as? D.Model).map { mapping.idOf($0).storedValues } ?? []
+    }
+    override func takeBackEdits(of paths: Set<AnyKeyPath>) throws -> [TakenBack] { try takingBack(paths) }
+    override func heldObjects() -> [AnyObject] { heldModels() }
+    override func unlink(_ object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {
+        emptyLinks(of: object, visit)
+    }
+    override func forgetAll() { forgetEverything() }
     override func remember() -> () -> Void { remembered() }
     override func rememberEdited() -> [() -> Void] { editedModels() }
     override var rules: TableRules? { ownRules }

@@ -48,7 +48,7 @@ extension GraphStore {
     ///   properties look at, and nothing if there is none. See ``explainChanges(of:)`` for queries that are run again.
     public func changes<R: StoredRecord>(
         of query: Query<R>, observing properties: [any PartialKeyPath<R> & Sendable]? = nil,
-        linked: LinkedRecords<R> = .none
+        linked: ObservedLinks<R> = .none
     ) -> Changes<CollectionChange<R>> {
         Changes(self, LiveLinked(query, properties, linked))
     }

@@ -14,7 +14,7 @@ enum Chunks<R: Sendable> {
     }
 
     /// The position of the first row that is not before a place. Complexity: O(log count).
-    static func position(of place: Place, in results: Results<R>, _ ordering: Ordering) -> Int {
+    static func position(of place: Place, in results: Results<R>, _ ordering: PlaceOrder) -> Int {
         let chunks = results.chunks
         let chunk = Search.first(in: chunks.indices) { index in
             chunks[index].places.last.map { !ordering.isBefore($0, place) } ?? true

@@ -30,13 +30,13 @@ final class Hub: Sendable {
         var byPin = PinIndex()
         var next = 0
         /// The number of the last change record that observers have been told of.
-        var told: Int64
+        var told: Int64 = 0
     }
 
-    private let state: Locked<State>
+    private let state = Locked(State())
 
     /// - Parameter told: the number of the last change record in the file.
-    init(told: Int64) { state = Locked(State(told: told)) }
+    func start(after told: Int64) { state.withLock { $0.told = told } }
 
     /// Whether anybody observes.
     var isNeeded: Bool { state.withLock { !$0.observers.isEmpty } }

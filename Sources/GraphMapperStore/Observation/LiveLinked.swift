@@ -6,7 +6,7 @@ struct LiveLinked<R: StoredRecord>: Live {
     private(set) var changedLinks: [String] = []
 
     /// - Parameter properties: those whose changes count, the links that are followed besides; nil for all.
-    init(_ query: Query<R>, _ properties: [any PartialKeyPath<R> & Sendable]?, _ linked: LinkedRecords<R>) {
+    init(_ query: Query<R>, _ properties: [any PartialKeyPath<R> & Sendable]?, _ linked: ObservedLinks<R>) {
         nodes = linked.nodes
         let links = R.schema.properties.filter { property in linked.nodes.contains { $0.property == property.name } }
         rows = LiveRows(query, observing: properties.map { $0 + links.map(\.path) })

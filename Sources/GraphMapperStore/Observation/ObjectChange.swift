@@ -41,7 +41,7 @@ extension GraphStore {
     /// - Complexity: a commit that does not write to this row costs nothing.
     public func changes<R: StoredRecord>(
         of type: R.Type, _ id: R.ID, observing properties: [any PartialKeyPath<R> & Sendable]? = nil,
-        linked: LinkedRecords<R> = .none
+        linked: ObservedLinks<R> = .none
     ) -> Changes<ObjectChange<R>> {
         Changes(self, LiveObject(LiveLinked(Query(type).having(id), properties, linked)))
     }
@@ -50,11 +50,8 @@ extension GraphStore {
 extension Query {
     /// The record of that id alone.
     func having(_ id: R.ID) -> Self {
-        let table = Dialect.quoted(R.schema.name)
-        let columns = (R.schema.key?.columnNames ?? ["id"]).map { "\(table).\(Dialect.quoted($0))" }
-        let values = id.storedValues
-        let sql = columns.map { "\($0) = ?" }.joined(separator: " AND ")
-        return `where` { _ in Condition(sql: sql, values: values, pins: Array(zip(columns, values))) }
+        let terms = zip(rows.key, id.storedValues).map { Formula.binary($0, .isSame, .value($1)) }
+        return filtered(by: Condition(Formula.and(terms) ?? .always, nil))
     }
 }
 

@@ -80,7 +80,7 @@ extension GraphStore {
     @MainActor
     public func observe<R: StoredRecord>(
         _ query: Query<R>, observing properties: [any PartialKeyPath<R> & Sendable]? = nil,
-        linked: LinkedRecords<R> = .none, onError: (@MainActor (any Error) -> Void)? = nil,
+        linked: ObservedLinks<R> = .none, onError: (@MainActor (any Error) -> Void)? = nil,
         _ body: @escaping @MainActor (CollectionChange<R>) -> Void
     ) -> ObservationToken {
         changes(of: query, observing: properties, linked: linked).observe(onError: onError, body)

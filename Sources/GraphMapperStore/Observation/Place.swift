@@ -4,7 +4,7 @@ struct Place: Sendable, Hashable {
 }
 
 /// How an engine sorts rows: NULL, numbers, text by its bytes, bytes.
-struct Ordering: Sendable {
+struct PlaceOrder: Sendable {
     /// Which of the values sort the other way round; those of the key follow and do not.
     let isDescending: [Bool]
     /// How many values the key has.

@@ -1,6 +1,6 @@
 /// How an observed query is kept up to date.
 struct RowsPlan<R: StoredRecord>: Sendable {
-    private(set) var ordering: Ordering
+    private(set) var ordering: PlaceOrder
     /// Whether rows are sorted by where they stand in the result, since nobody here knows how the file sorts them.
     private(set) var isCounted = false
     /// At most so many rows.
@@ -17,7 +17,7 @@ struct RowsPlan<R: StoredRecord>: Sendable {
 
     private let tail: String
     private let values: [StoredValue]
-    private let condition: Condition?
+    private let condition: (sql: String, values: [StoredValue])?
     private let key: [String]
     private let beside: [String]
 
@@ -26,29 +26,30 @@ struct RowsPlan<R: StoredRecord>: Sendable {
     ///   - lists: the tables of ordered links.
     /// - Throws: ``GraphError`` for a property that the query or `observing` names and that has no column.
     init(_ query: Query<R>, observing: [AnyKeyPath]?, _ tx: ReadTransaction, _ lists: [String: ListOwner]) throws {
-        try query.check()
+        let tail = try query.totallyOrdered().tail()
         let schema = R.schema
+        let rows = query.rows
         let names = schema.key?.columnNames ?? ["id"]
         let own = Dialect.quoted(schema.name)
         key = names.map(Dialect.quoted)
-        condition = query.condition
-        limit = query.limit
-        ordering = Ordering(isDescending: query.order.map(\.isDescending), keyWidth: names.count)
-        beside = query.order.map(\.sql) + key
+        let terms = try rows.order.map { try FormulaWriter.text($0.formula, rows.scope, own) }
+        // What is compared in another way than values are, or not known without parameters, is left to the engine.
+        let isForeign =
+            zip(rows.order, terms).contains { $0.nulls != nil || !$1.values.isEmpty || $1.sql.contains("COLLATE ") }
+        condition = try rows.filter.map { try FormulaWriter.text($0, rows.scope, own) }
+        limit = rows.limit
+        ordering = PlaceOrder(isDescending: isForeign ? [] : rows.order.map(\.isDescending), keyWidth: names.count)
+        beside = (isForeign ? [] : terms.map(\.sql)) + key
         let properties = schema.properties.filter { !$0.isNested }
         let watched = try observing.map { try $0.map { try schema.observed($0) } } ?? properties
         self.watched = watched.map(\.isSame)
         unwatched = properties.filter { property in !watched.contains { $0.name == property.name } }.map(\.isSame)
 
-        let order = query.order.map(\.description) + key
-        let filter = query.condition.map { "WHERE \($0.sql) " } ?? ""
-        let isPage = query.limit != nil || query.offset != nil
-        tail = filter + "ORDER BY \(order.joined(separator: ", "))" + (isPage ? " \(Dialect.page)" : "")
-        values = (query.condition?.values ?? []) + (isPage ? Dialect.page(query.limit, query.offset) : [])
+        (self.tail, values) = tail
 
         var interest = Interest()
         interest.add(schema.name, Set(watched.flatMap { $0.isList ? [$0.name] : $0.columnNames }))
-        let statement = "SELECT \(beside.joined(separator: ", ")) FROM \(own) \(tail)"
+        let statement = "SELECT \(beside.joined(separator: ", ")) FROM \(own) \(tail.sql)"
         for (table, columns) in try tx.connection.reads(of: statement) {
             if let list = lists[table] {
                 interest.add(list.table, [list.property])
@@ -57,19 +58,20 @@ struct RowsPlan<R: StoredRecord>: Sendable {
             }
         }
         others = Set(interest.tables.keys).subtracting([schema.name])
-        let isAboutItself = "\(filter)\(order)".contains("FROM \(own)")
+        let isAboutItself = tail.sql.contains("FROM \(own)")
         if !isAboutItself { interest.narrow(query, names) }
         self.interest = interest
 
-        if query.offset ?? 0 > 0 {
+        if rows.offset ?? 0 > 0 {
             needsQuery = "it skips rows"
+        } else if !rows.distinct.isEmpty {
+            needsQuery = "it takes one of several rows that are alike"
         } else if isAboutItself {
             needsQuery = "it looks at other rows of the same table"
-        } else if order.contains(where: { $0.contains("COLLATE ") || $0.contains(" NULLS ") }) {
+        } else if isForeign {
             needsQuery = "it has an order of its own"
-            isCounted = true
-            ordering = Ordering(isDescending: [], keyWidth: names.count)
         }
+        isCounted = isForeign
     }
 
     /// Whether a record differs in what counts.
@@ -87,7 +89,7 @@ struct RowsPlan<R: StoredRecord>: Sendable {
         var plan = self
         plan.needsQuery = reason
         plan.isCounted = true
-        plan.ordering = Ordering(isDescending: [], keyWidth: ordering.keyWidth)
+        plan.ordering = PlaceOrder(isDescending: [], keyWidth: ordering.keyWidth)
         return plan
     }
 
@@ -129,9 +131,8 @@ extension Interest {
     /// Leaves out rows that a condition on one column rules out.
     fileprivate mutating func narrow<R: StoredRecord>(_ query: Query<R>, _ key: [String]) {
         let schema = R.schema
-        let columns = schema.columnNames.map { "\(Dialect.quoted(schema.name)).\(Dialect.quoted($0))" }
-        let pins = (query.condition?.pins ?? []).compactMap { pin in
-            columns.firstIndex(of: pin.column).map { (column: schema.columnNames[$0], value: Touch.plain(pin.value)) }
+        let pins = (query.rows.filter?.pins(query.rows.scope) ?? []).map { pin in
+            (column: pin.column, value: Touch.plain(pin.value))
         }
         if key.count == 1, let id = pins.first(where: { $0.column == key[0] }) {
             row = (schema.name, [id.value])
@@ -152,5 +153,32 @@ extension Schema {
                 property: "\(path)")
         }
         return property
+    }
+}
+
+extension Query {
+    /// The same rows in an order without ties.
+    fileprivate func totallyOrdered() -> Self { adding(rows.key.map { Ordering($0) }, nil) }
+}
+
+extension FormulaWriter {
+    /// A formula over one table's rows.
+    fileprivate static func text(
+        _ formula: Formula, _ scope: Scope, _ name: String
+    ) throws -> (sql: String, values: [StoredValue]) {
+        var writer = FormulaWriter([scope: name])
+        try writer.write(formula)
+        return (writer.sql, writer.values)
+    }
+}
+
+extension Formula {
+    /// Columns of a scope that have one value in every row which satisfies the formula: so it is found who is concerned.
+    fileprivate func pins(_ scope: Scope) -> [(column: String, value: StoredValue)] {
+        switch self {
+        case .binary(let left, .and, let right): left.pins(scope) + right.pins(scope)
+        case .binary(.column(scope, let name), .isSame, .value(let value)): [(name, value)]
+        default: []
+        }
     }
 }

@@ -33,6 +33,7 @@ final class Connection: @unchecked Sendable {
         variableLimit = Int(sqlite3_limit(opened, SQLITE_LIMIT_VARIABLE_NUMBER, -1))
         sqlite3_busy_timeout(handle, Self.milliseconds(busyTimeout))
         for setting in Dialect.settings(readOnly: readOnly) { try execute(setting) }
+        try EngineFunctions.install(in: handle)
     }
 
     /// Seconds as SQLite counts them: at most some 24 days; no number, and less than nothing, is nothing.

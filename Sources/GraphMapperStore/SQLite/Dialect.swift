@@ -41,31 +41,74 @@ enum Dialect {
     static func assignments(_ columns: [String]) -> String {
         columns.map { "\(quoted($0)) = ?" }.joined(separator: ", ")
     }
-    /// What to order by for types whose text does not sort as they do; nil for others.
-    static func number(_ sql: String, of type: Any.Type) -> String? {
-        type == Decimal.self || type == Decimal?.self ? "CAST(nullif(\(sql), 'NaN') AS REAL)" : nil
-    }
     /// Says about how many rows a table has, at the cost of a look-up.
     static func roughCount(_ table: String) -> String { "SELECT max(rowid) FROM \(quoted(table))" }
 
     // MARK: Conditions
 
-    /// Compares values, NULL among them.
-    static let isSame = "IS"
-    static let isOther = "IS NOT"
-    /// What holds for every row.
-    static let always = "1"
-    /// What holds where the condition does not, or is unknown.
-    static func not(_ condition: String) -> String { "NOT coalesce(\(condition), 0)" }
-    /// Whether a text occurs in the column, by its bytes.
-    static func contains(_ column: String) -> String { "instr(\(column), ?) > 0" }
-    /// Whether so many bytes of the column, from a place on that counts from 1 or backwards from -1, are those of a text.
-    ///
-    /// By bytes, since `length` of a text stops at its first NUL.
-    static func bytes(_ column: String, from start: Int, count: Int) -> String {
-        "substr(CAST(\(column) AS BLOB), \(start), \(count)) = CAST(? AS BLOB)"
+    static func sign(_ sign: Formula.Operator) -> String {
+        switch sign {
+        case .isSame: "IS"
+        case .isOther: "IS NOT"
+        case .equal: "="
+        case .less: "<"
+        case .lessOrEqual: "<="
+        case .greater: ">"
+        case .greaterOrEqual: ">="
+        case .and: "AND"
+        case .or: "OR"
+        case .plus: "+"
+        case .minus: "-"
+        case .times: "*"
+        case .over: "/"
+        case .modulo: "%"
+        }
     }
-    static func like(_ column: String) -> String { "\(column) LIKE ?" }
+
+    /// A function's text around its arguments: before the first, between two, after the last.
+    static func spelling(_ function: Formula.Function, _ count: Int) -> [String] {
+        switch function {
+        case .contains: return ["(instr(", ", ", ") > 0)"]
+        // By bytes, since `length` of a text stops at its first NUL.
+        case .endsWith: return ["(substr(CAST(", " AS BLOB), ", ") = CAST(", " AS BLOB))"]
+        case .whereTrue: return ["CASE WHEN ", " THEN ", " END"]
+        case .choose: return ["CASE WHEN ", " THEN ", " ELSE ", " END"]
+        case .start: return ["substr(", ", 1, ", ")"]
+        case .count where count == 0: return ["count(*)"]
+        default:
+            return ["\(name(function))("] + Array(repeating: ", ", count: max(0, count - 1)) + [")"]
+        }
+    }
+
+    private static func name(_ function: Formula.Function) -> String {
+        switch function {
+        case .fold: EngineFunctions.fold
+        case .like: EngineFunctions.like
+        case .decimalOrder: EngineFunctions.decimalOrder
+        case .decimalText: EngineFunctions.decimalText
+        case .decimalSum: EngineFunctions.decimalSum
+        case .coalesce: "coalesce"
+        case .nullIfSame: "nullif"
+        case .characterCount: "length"
+        case .elementCount: "json_array_length"
+        case .absolute: "abs"
+        case .count: "count"
+        case .sum: "sum"
+        case .average: "avg"
+        case .minimum: "min"
+        case .maximum: "max"
+        case .contains, .endsWith, .whereTrue, .choose, .start: ""
+        }
+    }
+
+    static func collate(_ locale: String) -> String { "COLLATE \(quoted(EngineFunctions.collation(locale)))" }
+    static func nulls(_ placement: NullPlacement) -> String { placement == .first ? " NULLS FIRST" : " NULLS LAST" }
+
+    /// What makes rows of an array's elements, and an object's, around it.
+    static let elements = ("json_each(", ")")
+    static let elementValue = "value"
+    static let elementKey = "key"
+
     /// So many rows, after so many.
     static let page = "LIMIT ? OFFSET ?"
     /// The parameters of a page.
@@ -80,9 +123,22 @@ enum Dialect {
 
     /// What every fresh connection is told.
     static func settings(readOnly: Bool) -> [String] {
-        ["PRAGMA foreign_keys = ON", "PRAGMA cache_size = -65536"]
-            + (readOnly ? [] : ["PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL"])
+        // A file that somebody else made may have triggers and views: they may not call functions that do more than
+        // compute. The log is cut to its usual size after a large transaction.
+        ["PRAGMA foreign_keys = ON", "PRAGMA cache_size = -65536", "PRAGMA trusted_schema = OFF"]
+            + (readOnly
+                ? []
+                : [
+                    "PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL",
+                    "PRAGMA journal_size_limit = \(logLimit)",
+                ])
     }
+
+    /// Bytes that the log keeps on disk once its pages are in the file.
+    static let logLimit = 8_388_608
+
+    /// What holds for every row.
+    static let always = "1"
 
     // MARK: Definitions
 
@@ -95,6 +151,29 @@ enum Dialect {
         case .text: "TEXT"
         case .blob: "BLOB"
         case .null: "ANY"
+        }
+    }
+
+    /// A Swift type that is stored so, for advice.
+    static func swiftType(_ column: TableLayout.Column) -> String {
+        let type =
+            switch column.storage {
+            case .integer: "Int"
+            case .real: "Double"
+            case .text: "String"
+            case .blob, .null: "Data"
+            }
+        return "\(type)\(column.isNullable ? "?" : "").self"
+    }
+
+    /// The way back, from a declared type in capitals.
+    static func storage(_ type: String) -> StorageClass {
+        switch type {
+        case "INTEGER": .integer
+        case "TEXT": .text
+        case "BLOB": .blob
+        case "REAL BLOB": .real
+        default: .null
         }
     }
 
@@ -117,5 +196,6 @@ enum Dialect {
 
     static func create(_ index: TableLayout.Index, on table: String) -> String {
         "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(quoted(index.name)) ON \(quoted(table)) (\(list(index.columns)))"
+            + (index.filter.map { " WHERE \($0)" } ?? "")
     }
 }

@@ -3,8 +3,6 @@
 struct FileHeader {
     /// The format that this code writes, and the newest that it reads.
     static let format: Int64 = 1
-    /// The version of a schema that no migration has touched. A migration's number goes here once there are some.
-    static let version: Int64 = 0
     static let table = "graphmapper"
     static let definition = "CREATE TABLE graphmapper (name TEXT PRIMARY KEY, value) WITHOUT ROWID"
 
@@ -12,7 +10,18 @@ struct FileHeader {
     let isThere: Bool
     private var values: [String: StoredValue] = [:]
 
-    init(_ connection: Connection) throws {
+    /// How many migration steps the file has taken.
+    var version: Int {
+        if case .integer(let number)? = values["version"] { Int(number) } else { 0 }
+    }
+
+    /// The name of a step that it has taken, as far as the file says.
+    func step(_ number: Int) -> String? {
+        if case .text(let name)? = values["step \(number + 1)"] { name } else { nil }
+    }
+
+    /// - Parameter newest: how many migration steps the program knows.
+    init(_ connection: Connection, newest: Int) throws {
         guard let stored = try StoredTable(Self.table, connection) else {
             isThere = false
             return
@@ -26,7 +35,7 @@ struct FileHeader {
             if case .text(let name) = row[0] { values[name] = row[1] }
         }
         try check("format", newest: Self.format)
-        try check("version", newest: Self.version)
+        try check("version", newest: Int64(newest))
     }
 
     private func check(_ name: String, newest: Int64) throws {
@@ -50,16 +59,37 @@ struct FileHeader {
     /// Whether the layout is the one that the table was last opened with; nil if it never was.
     func knows(_ table: TableLayout) -> Bool? { values[Self.name(table)].map { $0 == .text(table.fingerprint) } }
 
+    /// Makes the table say that the file has taken these steps.
+    static func write(_ connection: Connection, version: Int, steps: [String]) throws {
+        if try StoredTable(table, connection) == nil { try connection.execute(definition) }
+        for (name, value) in entries(version: version, steps: steps) {
+            try connection.executeUncounted(set, [.text(name), value])
+        }
+    }
+
+    private static func entries(version: Int, steps: [String]) -> [(String, StoredValue)] {
+        [("format", .integer(format)), ("version", .integer(Int64(version)))]
+            + steps.prefix(version).enumerated().map { ("step \($0.offset + 1)", .text($0.element)) }
+    }
+
+    /// Where the last key stands that a table's rows were given.
+    static func lastKey(_ table: String) -> String { "last key \(table)" }
+
+    static let set =
+        "INSERT INTO graphmapper (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+
     /// The statements that make the table say this. What it says of other tables stays.
-    func statements(_ tables: [TableLayout]) -> [(sql: String, values: [StoredValue])] {
+    ///
+    /// - Parameter steps: the steps of the program, which a new file has taken.
+    func statements(_ tables: [TableLayout], steps: [String]) -> [(sql: String, values: [StoredValue])] {
         var wanted = Dictionary(
             tables.map { (Self.name($0), StoredValue.text($0.fingerprint)) }, uniquingKeysWith: { $1 })
-        wanted["format"] = .integer(Self.format)
-        wanted["version"] = values["version"] ?? .integer(Self.version)
-        let sql = "INSERT INTO graphmapper (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
+        for (name, value) in Self.entries(version: isThere ? version : steps.count, steps: steps) {
+            wanted[name] = value
+        }
         return (isThere ? [] : [(Self.definition, [])])
             + wanted.filter { values[$0.key] != $0.value }.sorted { $0.key < $1.key }.map {
-                (sql, [.text($0.key), $0.value])
+                (Self.set, [.text($0.key), $0.value])
             }
     }
 }

@@ -12,6 +12,9 @@ public final class FreshConnection {
         let fresh = FreshConnection(connection)
         defer { fresh.connection = nil }
         try hook(fresh)
+        guard !connection.isInTransaction else {
+            throw StoreError(.misuse, "the hook has left a transaction open; end it before it returns")
+        }
     }
 
     private func open() throws -> Connection {

@@ -6,11 +6,13 @@
 /// from its table and columns; others are left alone. All else that differs is an error.
 struct Installation {
     let tables: [TableLayout]
+    /// The names of the program's migration steps.
+    let steps: [String]
     let connection: Connection
 
     /// Checks a file that is not to be written. Indexes do not matter to who reads.
     func check() throws {
-        let header = try FileHeader(connection)
+        let header = try FileHeader(connection, newest: steps.count)
         var differences: [Difference] = []
         for table in tables {
             if let stored = try StoredTable(table.name, connection) {
@@ -27,16 +29,19 @@ struct Installation {
 
     /// Brings a file to the layout. One that is so already is only read.
     func run() throws {
-        guard try !steps().isEmpty else { return }
+        guard try !changes().isEmpty else { return }
         try connection.execute(Dialect.beginWriting)
         do {
-            for step in try steps() { try run(step) }
+            try install()
             try connection.execute("COMMIT")
         } catch {
             if connection.isInTransaction { try connection.execute("ROLLBACK") }
             throw error
         }
     }
+
+    /// Brings a file to the layout within a transaction.
+    func install() throws { for step in try changes() { try run(step) } }
 
     private struct Step {
         var sql: String
@@ -54,8 +59,8 @@ struct Installation {
         }
     }
 
-    private func steps() throws -> [Step] {
-        let header = try FileHeader(connection)
+    private func changes() throws -> [Step] {
+        let header = try FileHeader(connection, newest: steps.count)
         var steps: [Step] = []
         var differences: [Difference] = []
         var indexes: [(TableLayout, [StoredTable.Index])] = []
@@ -70,24 +75,35 @@ struct Installation {
         }
         try refuse(differences, header)
         if try StoredTable(ChangeLog.table, connection) == nil { steps.append(Step(sql: ChangeLog.definition)) }
-        steps += try self.steps(indexes)
-        return steps + header.statements(tables).map { Step(sql: $0.sql, values: $0.values) }
+        steps += try indexChanges(indexes)
+        for table in tables where table.owner == nil {
+            let stored = try TextIndex.stored(of: table.name, connection)
+            guard stored != table.text?.definition else { continue }
+            if stored != nil { steps += TextIndex.drops(of: table.name).map { Step(sql: $0) } }
+            steps += (table.text?.statements ?? []).map { Step(sql: $0) }
+        }
+        return steps + header.statements(tables, steps: self.steps).map { Step(sql: $0.sql, values: $0.values) }
     }
 
     // MARK: Indexes
 
-    private func steps(_ tables: [(TableLayout, [StoredTable.Index])]) throws -> [Step] {
+    private func indexChanges(_ tables: [(TableLayout, [StoredTable.Index])]) throws -> [Step] {
         var drops: [Step] = []
         var makes: [(TableLayout, TableLayout.Index)] = []
         var names = Set(try connection.peekAll("SELECT lower(name) FROM sqlite_schema", []).map { $0[0] })
         for table in self.tables { names.insert(.text(table.name.lowercased())) }
         for (table, stored) in tables {
-            let isOurs = stored.map { $0.isOwn && $0.isPlain && Self.isOurs($0, table) }
+            let isOurs = stored.map { $0.isOwn && Self.isOurs($0, table) }
             var used: Set<String> = []
             for index in table.indexes {
                 // A unique index serves as a plain one, but for the store's own, which the record no longer declares.
                 let serving = zip(stored, isOurs).first { found, isOurs in
-                    found.columns == index.columns && found.isPlain && !found.isKey
+                    if index.filter != nil {
+                        var same = index
+                        same.name = found.name
+                        return found.sql == Dialect.create(same, on: table.name)
+                    }
+                    return found.columns == index.columns && found.isPlain && !found.isKey
                         && (found.isUnique == index.isUnique || found.isUnique && !isOurs)
                 }
                 if let serving { used.insert(serving.0.name) } else { makes.append((table, index)) }
@@ -108,7 +124,11 @@ struct Installation {
     /// Whether the index has the name that the store would have given it.
     private static func isOurs(_ index: StoredTable.Index, _ table: TableLayout) -> Bool {
         guard let columns = index.columns else { return false }
-        let names = [table.indexName(columns)] + table.links.filter { $0.columns == columns }.compactMap(\.indexName)
+        let partial = [table.indexName(columns, isPartial: true)]
+        let names =
+            !index.isPlain
+            ? partial
+            : [table.indexName(columns)] + table.links.filter { $0.columns == columns }.compactMap(\.indexName)
         return names.contains { name in
             guard index.name.hasPrefix(name) else { return false }
             let rest = index.name.dropFirst(name.count)
@@ -129,7 +149,9 @@ struct Installation {
 
     private func duplicates(_ table: TableLayout, _ index: TableLayout.Index) throws -> StoreError {
         let columns = Dialect.list(index.columns)
-        let isThere = index.columns.map { "\(Dialect.quoted($0)) IS NOT NULL" }.joined(separator: " AND ")
+        let isThere =
+            (index.columns.map { "\(Dialect.quoted($0)) IS NOT NULL" } + (index.filter.map { ["(\($0))"] } ?? []))
+            .joined(separator: " AND ")
         let row =
             try connection.peekAll(
                 "SELECT count(*), \(columns) FROM \(Dialect.quoted(table.name)) WHERE \(isThere) GROUP BY \(columns) "
@@ -181,7 +203,7 @@ private struct Difference: CustomStringConvertible {
         columns(table, stored) + key(table, stored) + links(table, try stored.references(connection))
     }
 
-    private static let rebuild = "copy the rows to a table that the store makes, or change the record"
+    private static let rebuild = "add a migration step with transform, or change the record"
 
     private static func columns(_ table: TableLayout, _ stored: StoredTable) -> [Difference] {
         var found = Dictionary(stored.columns.map { ($0.name, $0) }, uniquingKeysWith: { $1 })
@@ -190,26 +212,38 @@ private struct Difference: CustomStringConvertible {
             let place = "\(table.name).\(column.name)"
             let wanted = Dialect.type(column)
             guard let other = found.removeValue(forKey: column.name) else {
-                let sql =
-                    "ALTER TABLE \(Dialect.quoted(table.name)) ADD COLUMN \(Dialect.quoted(column.name)) \(wanted)"
+                // Something with the type of what is missing, and a name that the record does not have.
+                let lost = stored.columns.first { other in
+                    other.type + (other.isNullable ? "" : " NOT NULL") == wanted
+                        && !table.columns.contains { $0.name == other.name }
+                }
+                let rename = lost.map {
+                    "try await $0.rename(\"\($0.name)\", to: \"\(column.name)\", in: \"\(table.name)\")"
+                }
+                let add =
+                    "try await $0.add(\"\(column.name)\", \(Dialect.swiftType(column)), to: \"\(table.name)\""
+                    + (column.isNullable ? ")" : ", default: a value for the rows that are there)")
                 differences.append(
                     Difference(
                         table.name, column.name, "\(place) is not in the file",
-                        "add it: \(sql)\(column.isNullable ? "" : " DEFAULT and a value for the rows that are there")"))
+                        "add a migration step: \(add)\(rename.map { ", or \($0)" } ?? "")"))
                 continue
             }
             let type = other.type + (other.isNullable ? "" : " NOT NULL")
             if type != wanted {
                 differences.append(
                     Difference(
-                        table.name, column.name, "\(place) is \(type) in the file, \(wanted) in the record", rebuild))
+                        table.name, column.name, "\(place) is \(type) in the file, \(wanted) in the record",
+                        "add a migration step: try await $0.retype(\"\(column.name)\", in: \"\(table.name)\", from: to:), "
+                            + "or change the record"))
             }
         }
         return differences
-            + stored.columns.filter { found[$0.name] != nil }.map {
+            + stored.columns.filter { found[$0.name] != nil }.map { other in
                 Difference(
-                    table.name, $0.name, "\(table.name).\($0.name) is not in the record",
-                    "give \(table.record) a property for it, or drop the column")
+                    table.name, other.name, "\(table.name).\(other.name) is not in the record",
+                    "give \(table.record) a property for it, or add a migration step: "
+                        + "try await $0.drop(\"\(other.name)\", from: \"\(table.name)\")")
             }
     }
 

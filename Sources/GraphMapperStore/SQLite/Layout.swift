@@ -32,7 +32,12 @@ struct Layout {
             }
         }
         for index in R.indexes {
-            table.add(index.paths.flatMap { schema.columnNames(at: $0) ?? [] }, isUnique: index.isUnique)
+            let columns = index.paths.flatMap { schema.columnNames(at: $0) ?? [] }
+            if index.kind == .text {
+                table.text = TextIndex(table: schema.name, columns: columns)
+            } else {
+                table.add(columns, isUnique: index.isUnique, filter: (try? index.filterText()) ?? nil)
+            }
         }
         table.indexLinks()
         tables = [table] + lists
@@ -89,17 +94,21 @@ struct TableLayout {
         var name: String
         var columns: [String]
         var isUnique: Bool
+        /// The rows that it is of, as the definition has it; nil for all.
+        var filter: String?
     }
 
-    let name: String
-    /// What declares it, for messages: a record type, or a property of one.
-    let record: String
+    var name: String
+    /// What declares it, for messages: record types, or properties of such.
+    private(set) var record: String
     /// For the table of an ordered link: whose it is.
     var owner: ListOwner?
     var columns: [Column] = []
     let key: [String]
     var links: [Link] = []
     var indexes: [Index] = []
+    /// The full-text index.
+    var text: TextIndex?
     /// Whether rows lie in the order of the key.
     var isClustered = false
 
@@ -110,23 +119,81 @@ struct TableLayout {
     }
 
     /// The name that the store gives an index.
-    func indexName(_ columns: [String]) -> String { "\(name)_\(columns.joined(separator: "_"))" }
+    func indexName(_ columns: [String], isPartial: Bool = false) -> String {
+        "\(name)_\(columns.joined(separator: "_"))\(isPartial ? "_where" : "")"
+    }
 
     /// Adds an index. Of two with the same columns one is left, unique if one of them was.
-    fileprivate mutating func add(_ columns: [String], isUnique: Bool) {
-        if let place = indexes.firstIndex(where: { $0.columns == columns }) {
+    fileprivate mutating func add(_ columns: [String], isUnique: Bool, filter: String?) {
+        if let place = indexes.firstIndex(where: { $0.columns == columns && $0.filter == filter }) {
             indexes[place].isUnique = indexes[place].isUnique || isUnique
         } else {
-            indexes.append(Index(name: indexName(columns), columns: columns, isUnique: isUnique))
+            let name = indexName(columns, isPartial: filter != nil)
+            indexes.append(Index(name: name, columns: columns, isUnique: isUnique, filter: filter))
         }
     }
 
     /// Adds the indexes of links that have none yet.
     fileprivate mutating func indexLinks() {
         for link in links {
-            guard let name = link.indexName, !indexes.contains(where: { $0.columns == link.columns }) else { continue }
+            guard let name = link.indexName,
+                !indexes.contains(where: { $0.columns == link.columns && $0.filter == nil })
+            else { continue }
             indexes.append(Index(name: name, columns: link.columns, isUnique: false))
         }
+    }
+
+    /// The tables, those of one name as one: records that share a table have their columns side by side in it.
+    ///
+    /// - Throws: ``GraphError`` that lists what two records say differently of one table.
+    static func merged(_ tables: [TableLayout]) throws -> [TableLayout] {
+        var merged: [TableLayout] = []
+        var mistakes: [String] = []
+        for table in tables {
+            if let place = merged.firstIndex(where: { $0.name == table.name }) {
+                merged[place].take(table, &mistakes)
+            } else {
+                merged.append(table)
+            }
+        }
+        guard mistakes.isEmpty else { throw GraphError(.invalidSchema, mistakes.joined(separator: "\n")) }
+        return merged
+    }
+
+    private mutating func take(_ other: TableLayout, _ mistakes: inout [String]) {
+        func differ(_ what: String) {
+            mistakes.append(
+                "\(name): \(record) and \(other.record) have another \(what); give it the same type in both")
+        }
+        if key != other.key { differ("key") }
+        for column in other.columns {
+            if let own = columns.first(where: { $0.name == column.name }) {
+                if Dialect.type(own) != Dialect.type(column) { differ(column.name) }
+            } else {
+                columns.append(column)
+            }
+        }
+        for link in other.links {
+            if let own = links.first(where: { $0.columns == link.columns }) {
+                if own.target != link.target { differ(link.columns.joined(separator: ", ")) }
+            } else if links.contains(where: { !Set($0.columns).isDisjoint(with: link.columns) }) {
+                differ(link.columns.joined(separator: ", "))
+            } else {
+                links.append(link)
+            }
+        }
+        if let other = other.text {
+            if let own = text, own.columns != other.columns { differ("full-text index") }
+            text = other
+        }
+        for index in other.indexes {
+            if let place = indexes.firstIndex(where: { $0.columns == index.columns && $0.filter == index.filter }) {
+                indexes[place].isUnique = indexes[place].isUnique || index.isUnique
+            } else {
+                indexes.append(index)
+            }
+        }
+        record += " and \(other.record)"
     }
 
     /// FNV-1a of the definitions: changes when the layout does.

@@ -38,6 +38,12 @@ final class Statement {
 
     func bind(_ values: [StoredValue]) throws {
         for (index, value) in values.enumerated() {
+            if case .real(let number) = value, number.isNaN {
+                // SQLite would take it for NULL.
+                throw StoreError(
+                    .misuse, "value \(index + 1) is not a number, as a Date of NaN is not; nothing was written",
+                    sql: sql)
+            }
             let code = bind(value, Int32(index + 1))
             guard code == SQLITE_OK else {
                 throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)

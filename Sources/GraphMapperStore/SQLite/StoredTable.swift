@@ -29,6 +29,8 @@ struct StoredTable {
         var isOwn: Bool
         /// Whether it is that of the primary key.
         var isKey: Bool
+        /// Its definition; nil if the table's made it.
+        var sql: String?
     }
 
     let name: String
@@ -86,7 +88,8 @@ struct StoredTable {
         var found: [Index] = []
         for row in try connection.peekAll(
             "SELECT list.name, list.\"unique\", list.origin, info.name, "
-                + "info.\"desc\" OR info.coll <> 'BINARY' OR list.partial "
+                + "info.\"desc\" OR info.coll <> 'BINARY' OR list.partial, "
+                + "(SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = list.name) "
                 + "FROM pragma_index_list(?) AS list, pragma_index_xinfo(list.name) AS info WHERE info.key "
                 + "ORDER BY list.name, info.seqno", [.text(table)])
         {
@@ -96,7 +99,7 @@ struct StoredTable {
                     Index(
                         name: name, columns: [], isPlain: true, isUnique: row[1] != .integer(0),
                         isOwn: row[2] == .text("c"),
-                        isKey: row[2] == .text("pk")))
+                        isKey: row[2] == .text("pk"), sql: { if case .text(let sql) = row[5] { sql } else { nil } }()))
             }
             if row[4] != .integer(0) { found[found.count - 1].isPlain = false }
             if case .text(let column) = row[3] {

@@ -29,9 +29,12 @@ extension Connection {
             defer { sqlite3_set_authorizer(handle, nil, nil) }
             _ = try Statement(handle, sql)
         }
+        // Full-text indexes follow their tables.
+        let indexes = try peekAll("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'", [])
+        let found = notes.touched.filter { !indexes.contains([.text($0.table)]) }
         if touched.bySQL.count >= 256 { touched.bySQL.removeAll() }
-        touched.bySQL[sql] = notes.touched
-        return notes.touched
+        touched.bySQL[sql] = found
+        return found
     }
 }
 

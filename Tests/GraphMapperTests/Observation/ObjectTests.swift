@@ -108,7 +108,7 @@ private struct Town: StoredRecord {
     }
 
     /// Whether a change to the town of that id is one of the first.
-    private func reaches(_ id: Int, _ linked: LinkedRecords<Town>, name: Bool = true) async throws -> Bool {
+    private func reaches(_ id: Int, _ linked: ObservedLinks<Town>, name: Bool = true) async throws -> Bool {
         let store = try await chain()
         var changes = try await Stepper(store, LiveLinked(Query(Town.self).where { $0.id == 1 }, nil, linked))
         let patch = Patch(Town.self, id)
@@ -126,7 +126,7 @@ private struct Town: StoredRecord {
     }
 
     @Test func `along paths`() async throws {
-        let path = LinkedRecords<Town>.along { $0.capital.capital.name }
+        let path = ObservedLinks<Town>.along { $0.capital.capital.name }
         #expect(try await !reaches(2, path))
         #expect(try await reaches(3, path))
         #expect(try await !reaches(3, path, name: false))

@@ -433,7 +433,7 @@ private struct Weyl: RandomNumberGenerator {
         let error = await #expect(throws: GraphError.self) { _ = try await GraphStore.open(.inMemory, AuditNote.self) }
         #expect(error?.kind == .invalidSchema)
         let twice = await #expect(throws: GraphError.self) {
-            _ = try await GraphStore.open(.inMemory, AuditTag.self, AuditOldTag.self)
+            _ = try await GraphStore.open(.inMemory, AuditTag.self, AuditTextTag.self)
         }
         #expect(twice?.kind == .invalidSchema)
     }
@@ -447,8 +447,7 @@ private struct Weyl: RandomNumberGenerator {
             try await transaction.insert(AuditNote(text: "abc", weight: 2, first: Ref(2)))
             try await transaction.insert(AuditNote(text: "c", weight: 3, nickname: "y"))
         }
-        let condition = build(Columns())
-        return try await store.fetch(Query(AuditNote.self).where { _ in condition }.sorted(by: \.text)).map(\.text)
+        return try await store.fetch(Query(AuditNote.self).where { build($0) }.sorted(by: \.text)).map(\.text)
     }
 
     @Test func operators() async throws {

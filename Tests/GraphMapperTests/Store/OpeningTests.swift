@@ -145,7 +145,7 @@ private func refusal(_ file: String, readOnly: Bool = false) async -> StoreError
         .book("year", "year INTEGER", "year INTEGER REFERENCES shelf", "nothing in the record"),
         .book("id", " PRIMARY KEY", "", "nothing for its primary key"),
         .book("year", "year INTEGER", "year INTEGER NOT NULL", "NOT NULL"),
-        .book("year", "year INTEGER,", "", "ADD COLUMN \"year\" INTEGER"),
+        .book("year", "year INTEGER,", "", "$0.add(\"year\", Int?.self, to: \"book\")"),
         .book("age", "year", "age INTEGER, year", "not in the record"),
         .book(nil, "DEFERRED)", "DEFERRED) WITHOUT ROWID", "WITHOUT ROWID"),
         .related("owner", " ON DELETE CASCADE", "", "ON DELETE CASCADE in the record"),

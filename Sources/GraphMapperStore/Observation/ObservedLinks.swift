@@ -1,5 +1,5 @@
 /// Which records that an observed one links to count as part of it.
-public struct LinkedRecords<R: StoredRecord>: Sendable {
+public struct ObservedLinks<R: StoredRecord>: Sendable {
     let nodes: [LinkNode]
 
     /// None: a record is modified if its own properties and links are.
@@ -15,7 +15,7 @@ public struct LinkedRecords<R: StoredRecord>: Sendable {
     }
 }
 
-/// A way over links, in ``LinkedRecords/along(_:)``: to a record, or to one of its properties.
+/// A way over links, in ``ObservedLinks/along(_:)``: to a record, or to one of its properties.
 @dynamicMemberLookup
 public struct LinkPath<Root: StoredRecord, Value>: Sendable {
     fileprivate var links: [any PartialLink] = []
@@ -63,7 +63,7 @@ public struct LinkPath<Root: StoredRecord, Value>: Sendable {
     }
 }
 
-/// Collects the paths of ``LinkedRecords/along(_:)``, one a line.
+/// Collects the paths of ``ObservedLinks/along(_:)``, one a line.
 @resultBuilder public enum LinkPathBuilder<R: StoredRecord> {
     /// A path.
     public static func buildExpression<V>(_ path: LinkPath<R, V>) -> [LinkNode] { path.nodes }

@@ -1,0 +1,297 @@
+extension GraphSession {
+    /// Brings a graph that was edited elsewhere, by a web form or in a file, onto what is stored. Nothing is written: the
+    /// models take what the graph says, and the next save writes what differs. What is stored already is no change.
+    ///
+    /// The rows of all objects that the graph names are read first, one query a type, and what loads follow from them;
+    /// on-demand links that the graph may set, too. Objects are matched by id, DTOs without an id by their place; what is
+    /// not stored is new. Lists are taken for all there is unless the mapping says `.partial`, and a `Tristate` that is
+    /// unset says nothing.
+    ///
+    /// What the app has changed, and not saved, is merged property by property: what the graph leaves as it is stored keeps
+    /// the app's change, lists merge element by element, and of what both have changed in different ways `policy` decides.
+    ///
+    /// Complexity: O(objects held and read).
+    ///
+    /// - Parameters:
+    ///   - dtos: the graph: DTOs of types that the session's backing does not keep, as payloads are, whose models also have
+    ///     a type that it keeps.
+    ///   - policy: what becomes of a ``Conflict``, in which the graph is the other writer; also where the app has deleted
+    ///     what the graph has changed. `.merge` is asked only where the two differ.
+    ///   - duplicates: what to make of copies of one object that differ.
+    /// - Returns: one model a DTO, in order.
+    /// - Throws: a ``GraphError`` of kind `.conflict` with all ``GraphError/conflicts``; `.misuse` for DTOs of a type that
+    ///   the backing keeps, which are what is stored and no edit of it; and what ``map(_:duplicates:)`` and a load throw.
+    ///   Then the session and the models' mapped properties are as before.
+    @discardableResult
+    public func merge<D: Mappable>(
+        _ dtos: [D], policy: ConflictPolicy = .fail, duplicates: DuplicatePolicy = .fail
+    ) async throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
+        await acquire()
+        defer { release() }
+        return try await undoing(Memento(core)) {
+            let named = try names(in: dtos)
+            try await loadStored(named)
+            let edits = try core.order.filter(\.isStored).flatMap { try $0.takeBackEdits(of: named.paths) }
+            let models = try mapLoaded(dtos, duplicates)
+            try settle(edits, policy)
+            return models
+        }
+    }
+
+    /// What a graph of DTOs is about. What earlier payloads have said of its objects is forgotten: it has been saved, or is
+    /// a change of the app's.
+    private func names<D: Mappable>(in dtos: [D]) throws -> NamedObjects
+    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        core.startLoad()
+        defer {
+            core.startLoad()
+            core.releaseObjects()
+        }
+        start(try core.table(D.self), dtos)
+        _ = try core.expand()
+        var named = NamedObjects()
+        for table in core.order {
+            guard let ids = table.namedIDs else { continue }
+            if table.hasArrived {
+                guard !table.isStored else {
+                    throw GraphError(
+                        .misuse,
+                        "DTOs of a type that the backing keeps are what is stored, and no edit of it; merge payloads, or "
+                            + "refresh the session", type: table.name)
+                }
+                named.paths.formUnion(table.modelPaths)
+                table.forgetSaid(ids)
+            }
+            for stored in core.sharing(table) where stored.isStored { named.ids.append((stored, ids)) }
+        }
+        return named
+    }
+
+    private func loadStored(_ named: NamedObjects) async throws {
+        try await required(backing).snapshot { source in
+            core.startLoad()
+            core.loading = .following(Array(named.paths))
+            defer { endLoad() }
+            for (table, ids) in named.ids { try await table.fetch(ids, from: source) }
+            core.noteRoots()
+            while try core.expand() || core.hasRequests {
+                for table in core.order where table.hasRequests { try await table.fetch(from: source) }
+            }
+            try core.materialise()
+        }
+    }
+
+    /// Merges what the app had changed with what the graph has made of it.
+    private func settle(_ edits: [TakenBack], _ policy: ConflictPolicy) throws {
+        var conflicts: [Conflict] = []
+        for edit in edits {
+            guard let conflict = try edit.merge() else { continue }
+            guard let resolve = policy.resolve else {
+                conflicts.append(conflict)
+                continue
+            }
+            switch try resolve(conflict) {
+            case .mine: edit.putBack()
+            case .theirs: try edit.takeTheirs()
+            case .merged(let values): try edit.set(values, conflict)
+            }
+        }
+        if !conflicts.isEmpty { throw GraphError(merging: conflicts) }
+    }
+}
+
+/// The objects that a graph of DTOs names, by the tables that they are stored through, and the models' properties that it
+/// may set.
+private struct NamedObjects {
+    var ids: [(table: AnyTable, ids: Any)] = []
+    var paths: Set<AnyKeyPath> = []
+}
+
+/// A change of the app's that is taken back while a graph is mapped.
+struct TakenBack {
+    /// Merges it with what the graph has made of the property; answers what they clash in.
+    let merge: () throws -> Conflict?
+    /// Makes the app's change again.
+    let putBack: () -> Void
+    /// Lets the graph's stay.
+    var takeTheirs: () throws -> Void = {}
+    /// Sets what the conflict was resolved to.
+    let set: ([StoredValue], Conflict) throws -> Void
+}
+
+/// What a merge does with the records of what the app has edited.
+extension Table {
+    /// Forgets what payloads have said of objects that a record has brought, too.
+    func forgetStoredPayloads(_ ids: Any) {
+        let stored = core.sharing(self).filter(\.isStored)
+        for id in ids as? ContiguousArray<D.ID> ?? [] {
+            guard let slot = identity.slot(id), stored.contains(where: { $0.hasSnapshot(slot) }) else { continue }
+            if slot < snapshots.count { snapshots[slot] = nil }
+            forgetBaselines(slot)
+        }
+    }
+
+    /// Makes the properties at these paths that the app has edited what was read of them.
+    func takingBack(_ paths: Set<AnyKeyPath>) throws -> [TakenBack] {
+        let known = snapshots.indices.filter {
+            snapshots[$0] != nil && identity.models[$0] != nil && !vanished.contains($0)
+        }
+        let (deleted, held) = (known.filter(identity.deleted.contains), known.filter { !identity.deleted.contains($0) })
+        var taken = deleted.compactMap { deletion($0, paths) }
+        for index in mapping.steps.indices {
+            let step = mapping.steps[index]
+            guard let path = step.modelPath as? PartialKeyPath<D.Model>, paths.contains(path), step.idOf == nil else {
+                continue
+            }
+            taken += try step.assign == nil ? fieldEdits(step, path, held) : linkEdits(step, index, path, held)
+        }
+        return taken
+    }
+
+    private func fieldEdits(_ step: Step<D>, _ path: PartialKeyPath<D.Model>, _ slots: [Int]) throws -> [TakenBack] {
+        guard let read = step.read, let place = place(of: step) else { return [] }
+        return try slots.compactMap { slot in
+            guard let model = model(at: slot), let old = snapshots[slot], !isUnedited(step.isClean, slot, model),
+                let putBack = path.remember(in: model)
+            else { return nil }
+            let property = D.schema.properties[place]
+            let mine = try storedValues(step, place, model, old)
+            try withUnsafePointer(to: old) { try read($0, model) }
+            let base = try storedValues(step, place, model, old)
+            return TakenBack(
+                merge: { [self] in
+                    let theirs = try storedValues(step, place, model, old)
+                    if theirs == base { putBack() }
+                    return theirs == base || theirs == mine
+                        ? nil
+                        : Conflict(
+                            .value, type: D.schema.name, id: "\(old.id)", property: property.name, base: base,
+                            mine: mine, theirs: theirs)
+                }, putBack: putBack,
+                set: { [self] values, conflict in try set(values, of: conflict, place, model, old, read) })
+        }
+    }
+
+    private func linkEdits(
+        _ step: Step<D>, _ index: Int, _ path: PartialKeyPath<D.Model>, _ slots: [Int]
+    ) throws -> [TakenBack] {
+        let edited = slots.compactMap { slot -> (slot: Int, model: D.Model, mine: [AnyObject], putBack: () -> Void)? in
+            guard let model = model(at: slot), let putBack = path.remember(in: model) else { return nil }
+            // What a foreign key holds is compared when it is restored.
+            if step.restoreHeld == nil, isUnedited(step.isClean, slot, model) || !isKnown(step, index, model, slot) {
+                return nil
+            }
+            return (slot, model, step.linked(model), putBack)
+        }
+        step.restoreHeld?(self, edited.map(\.slot), core)
+        return edited.compactMap { slot, model, mine, putBack in
+            if let restore = step.restore, let old = snapshots[slot], !restore(old, model, core) {
+                // What it led to is nowhere. The app's link is kept.
+                putBack()
+                return nil
+            }
+            let base = step.linked(model)
+            guard !base.elementsEqual(mine, by: ===) else { return nil }
+            return linkEdit(step, model, base: base, mine: mine, putBack)
+        }
+    }
+
+    private func linkEdit(
+        _ step: Step<D>, _ model: D.Model, base: [AnyObject], mine: [AnyObject], _ putBack: @escaping () -> Void
+    ) -> TakenBack? {
+        guard let targets = step.targets.first.flatMap({ core.tables[ObjectIdentifier($0)] }), let assign = step.assign
+        else { return nil }
+        let keys: ([AnyObject]) -> [[StoredValue]] = { $0.map(targets.keyValues) }
+        // A foreign key keeps no order.
+        let isSame: ([[StoredValue]], [[StoredValue]]) -> Bool = { left, right in
+            step.restoreHeld == nil ? left == right : Set(left) == Set(right)
+        }
+        let (old, own) = (keys(base), keys(mine))
+        let set: ([[StoredValue]]) throws -> Void = { [schema, mapping] keys in
+            let known = base + mine + step.linked(model)
+            let objects = Dictionary(known.map { (targets.keyValues(of: $0), $0) }) { first, _ in first }
+            assign(
+                model,
+                try keys.map { key in
+                    if let object = objects[key] { return object }
+                    let text = key.map(\.description).joined(separator: ", ")
+                    throw GraphError(
+                        .misuse, "neither side links to \(text); resolve a conflict by what the sides have",
+                        type: schema.name, id: "\(mapping.idOf(model))", property: step.modelName)
+                })
+        }
+        return TakenBack(
+            merge: { [schema, mapping] in
+                let theirs = keys(step.linked(model))
+                if isSame(theirs, old) { putBack() }
+                if isSame(theirs, old) || isSame(theirs, own) { return nil }
+                if step.isMany {
+                    let list = ListMerge(base: old, mine: own, theirs: theirs)
+                    guard list.isClash, step.restoreHeld == nil else {
+                        try set(list.merged)
+                        return nil
+                    }
+                }
+                let name = schema.properties.first { $0.path == step.property }?.name ?? step.modelName
+                return Conflict(
+                    step.isMany ? .list : .value, type: schema.name, id: "\(mapping.idOf(model))", property: name,
+                    base: old.flatMap { $0 }, mine: own.flatMap { $0 }, theirs: theirs.flatMap { $0 })
+            }, putBack: putBack,
+            set: { values, _ in
+                let width = max(1, (old + own).first?.count ?? 1)
+                let starts = stride(from: 0, to: values.count, by: width)
+                try set(starts.map { Array(values[$0..<min($0 + width, values.count)]) })
+            })
+    }
+
+    /// The deletion of an object that the graph may have changed.
+    private func deletion(_ slot: Int, _ paths: Set<AnyKeyPath>) -> TakenBack? {
+        guard let model = model(at: slot) else { return nil }
+        // What leads to deleted objects counts as edited: fields tell.
+        let fields = mapping.steps.filter { $0.read != nil && $0.modelPath.map(paths.contains) ?? false }
+        let changed = fields.filter { isUnedited($0.isClean, slot, model) }
+        return TakenBack(
+            merge: { [self] in
+                guard let old = snapshot(slot),
+                    let step = changed.first(where: { !isUnedited($0.isClean, slot, model) }),
+                    let place = place(of: step)
+                else { return nil }
+                let property = D.schema.properties[place]
+                return Conflict(
+                    .deletedByMe, type: D.schema.name, id: "\(old.id)", property: property.name,
+                    base: property.stored(old), mine: [], theirs: try storedValues(step, place, model, old))
+            }, putBack: {},
+            takeTheirs: { [self] in mark(slot, isDeleted: false) },
+            set: { _, conflict in
+                throw GraphError(
+                    .misuse, "an object is deleted or not; resolve the conflict by .mine or .theirs",
+                    type: conflict.type, id: conflict.id, property: conflict.property)
+            })
+    }
+}
+
+extension Step {
+    /// What the model's link leads to.
+    fileprivate func linked(_ model: D.Model) -> [AnyObject] {
+        objects?(model) ?? named?(model).map { [$0] } ?? []
+    }
+}
+
+extension GraphError {
+    /// One error for all conflicts of a graph with the app's changes.
+    fileprivate init(merging conflicts: [Conflict]) {
+        func text(_ values: [StoredValue]) -> String { values.map(\.description).joined(separator: ", ") }
+        let list = conflicts.map { conflict in
+            conflict.kind == .deletedByMe
+                ? "\(conflict.path): the app deletes it, the graph changes \(text(conflict.base)) to \(text(conflict.theirs))"
+                : "\(conflict.path): stored is \(text(conflict.base)), the app has \(text(conflict.mine)), the graph "
+                    + text(conflict.theirs)
+        }
+        self.init(
+            .conflict,
+            "\(list.joined(separator: "; ")). Save or roll back the app's changes first, or give merge a policy",
+            type: conflicts.first?.type, id: conflicts.first?.id, property: conflicts.first?.property)
+        self.conflicts = conflicts
+    }
+}

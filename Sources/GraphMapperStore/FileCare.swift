@@ -1,0 +1,109 @@
+import Foundation
+
+/// What an integrity check found.
+public struct IntegrityReport: Sendable, Hashable, CustomStringConvertible {
+    /// What is damaged, in the engine's words, at most a hundred sentences.
+    public let damages: [String]
+    /// Links to rows that are not there: `cart.user_id of row 7 points to no user`.
+    public let danglingLinks: [String]
+
+    /// Whether nothing is wrong.
+    public var isSound: Bool { damages.isEmpty && danglingLinks.isEmpty }
+    /// The findings, one a line.
+    public var description: String {
+        isSound ? "the file is sound" : (damages + danglingLinks).joined(separator: "\n")
+    }
+}
+
+extension GraphStore {
+    /// Copies the store as it is now to a new file, while others read and write on. The file appears when it is whole.
+    ///
+    /// - Parameters:
+    ///   - path: where no file is yet.
+    ///   - progress: what part is copied, from 0 to 1; called now and then.
+    /// - Throws: ``StoreError`` if there is a file at the path, or it cannot be written; `CancellationError` if the task
+    ///   is cancelled. Then there is no file.
+    /// - Complexity: O(size of the file).
+    public func backup(to path: String, progress: (Double) -> Void = { _ in }) async throws {
+        let path = try FilePath.checked(path)
+        guard !FileManager.default.fileExists(atPath: path) else {
+            throw StoreError(.cannotOpen, "there is a file at \(path); remove it, or choose another path")
+        }
+        let part = "\(path).part-\(UUID().uuidString)"
+        do {
+            Self.makePrivate(part)
+            try await read { transaction in
+                // The first statement is what a snapshot begins with.
+                _ = try transaction.connection.peek("SELECT count(*) FROM sqlite_schema")
+                let copy = try BackupCopy(of: transaction.connection, to: part)
+                while try copy.step() {
+                    progress(copy.progress)
+                    try Task.checkCancellation()
+                    await Task.yield()
+                }
+            }
+            progress(1)
+            try FileManager.default.moveItem(atPath: part, toPath: path)
+        } catch {
+            for end in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: part + end) }
+            throw error
+        }
+    }
+
+    /// Gives the space of deleted rows back to the system. Takes the time and the room to write the file once more, and
+    /// waits for its turn as a write does.
+    ///
+    /// - Throws: ``StoreError`` if others use the file, or the disk is full.
+    public func compact() async throws {
+        try await exclusively {
+            try writer.execute("VACUUM")
+            // Rows without a number for their key have other numbers now.
+            for text in installation.tables.compactMap(\.text) { try writer.execute(text.rebuild) }
+            try writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+    }
+
+    /// Puts what the log holds into the file, as far as readers let it, and empties the log. The store does so by itself
+    /// now and then; before a file is copied by other means it must be done.
+    ///
+    /// - Returns: whether the log is empty now.
+    @discardableResult
+    public func checkpoint() async throws -> Bool {
+        try await exclusively {
+            let row = try writer.rows("PRAGMA wal_checkpoint(TRUNCATE)").first ?? []
+            return row.first == .integer(0)
+        }
+    }
+
+    /// Reads the whole file and says what is wrong with it: damaged pages, indexes that do not fit their tables, links to
+    /// nothing.
+    ///
+    /// - Complexity: O(size of the file).
+    public func checkIntegrity() async throws -> IntegrityReport {
+        try await read { transaction in
+            let words = try transaction.connection.peekAll("PRAGMA integrity_check", []).compactMap {
+                if case .text(let text)? = $0.first, text != "ok" { text } else { nil }
+            }
+            let links = try transaction.connection.peekAll(
+                "SELECT c.\"table\", c.rowid, c.parent, group_concat(f.\"from\", ', ') FROM pragma_foreign_key_check AS c "
+                    + "JOIN pragma_foreign_key_list(c.\"table\") AS f ON f.id = c.fkid GROUP BY 1, 2, 3, c.fkid LIMIT 100",
+                [])
+            return IntegrityReport(
+                damages: words,
+                danglingLinks: links.map { row in
+                    func text(_ value: StoredValue) -> String {
+                        if case .text(let text) = value { text } else { "\(value)" }
+                    }
+                    let place = row[1] == .null ? "" : " of row \(row[1])"
+                    return "\(text(row[0])).\(text(row[3]))\(place) points to no \(text(row[2]))"
+                })
+        }
+    }
+
+    /// Makes an empty file that its owner alone may read and write, unless there is a file. The log gets the same rights.
+    static func makePrivate(_ path: String) {
+        guard !FileManager.default.fileExists(atPath: path) else { return }
+        // What cannot be made here cannot be opened either, which says so.
+        _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+    }
+}

@@ -1,0 +1,340 @@
+/// What a migration step changes tables with. Ends with its closure.
+///
+/// Tables and columns go by the names that they have in the file. A record type of an older version is a type of its
+/// own, which the program keeps for the step: `struct OldPerson: StoredRecord { … Schema<Self>("person") … }`.
+public final class MigrationStep {
+    let connection: Connection
+    var isOpen = true
+    private let progress: (Double) -> Void
+
+    init(_ connection: Connection, progress: @escaping (Double) -> Void) {
+        self.connection = connection
+        self.progress = progress
+    }
+
+    func check() throws {
+        guard isOpen else { throw StoreError(.misuse, "the migration step has ended") }
+    }
+
+    // MARK: Columns
+
+    /// Adds a column, or one a part of an embedded value, in which every row has `value`.
+    ///
+    /// - Throws: ``StoreError`` if there is no such table, or the column is there.
+    public func add<V: Storable>(_ name: String, _ type: V.Type, to table: String, default value: V) async throws {
+        try add(name, type, to: table, value.storedValues)
+    }
+
+    /// Adds an optional column, NULL in every row.
+    public func add<V: Storable>(_ name: String, _ type: V?.Type, to table: String) async throws {
+        try add(name, type, to: table, type.columns.map { _ in .null })
+    }
+
+    private func add<V: Storable>(_ name: String, _ type: V.Type, to table: String, _ values: [StoredValue]) throws {
+        var layout = try self.layout(table)
+        let columns = type.columns.map { column in
+            TableLayout.Column(
+                name: column.suffix.isEmpty ? name : "\(name)_\(column.suffix)", storage: column.storage,
+                isNullable: column.isNullable)
+        }
+        if let known = columns.first(where: { column in layout.columns.contains { $0.name == column.name } }) {
+            throw mistake("\(table).\(known.name) is there already", table, known.name)
+        }
+        if let link = type.link {
+            // A foreign key comes with the table's definition.
+            layout.columns += columns
+            layout.links.append(
+                .init(columns: columns.map(\.name), target: link.table(), cascades: false, indexName: nil))
+            return try rebuild(table, as: layout) { $0 + values }
+        }
+        for (column, value) in zip(columns, values) {
+            let preset = value == .null ? "" : " DEFAULT \(Literals.text([value]))"
+            try connection.execute(
+                "ALTER TABLE \(Dialect.quoted(table)) ADD COLUMN \(Dialect.quoted(column.name)) "
+                    + "\(Dialect.type(column))\(preset)")
+        }
+    }
+
+    /// Drops a column and what is in it, with the indexes that it is in.
+    ///
+    /// - Throws: ``StoreError`` if there is no such column, or it is in the table's key.
+    public func drop(_ column: String, from table: String) async throws {
+        var layout = try self.layout(table)
+        let place = try self.place(column, layout)
+        guard !layout.key.contains(column) else {
+            throw mistake("\(table).\(column) is in the table's key; transform the records instead", table, column)
+        }
+        layout.columns.remove(at: place)
+        layout.links.removeAll { $0.columns.contains(column) }
+        try rebuild(table, as: layout) { row in
+            var row = row
+            row.remove(at: place)
+            return row
+        }
+    }
+
+    /// Gives a column another name.
+    public func rename(_ column: String, to name: String, in table: String) async throws {
+        _ = try place(column, layout(table))
+        try dropIndexes(table)
+        try connection.execute(
+            "ALTER TABLE \(Dialect.quoted(table)) RENAME COLUMN \(Dialect.quoted(column)) TO \(Dialect.quoted(name))")
+    }
+
+    /// Gives a column another type, or makes an optional one required: every value goes through `convert`.
+    ///
+    /// - Parameters:
+    ///   - old: the type that it had; optional if NULL is in it.
+    ///   - convert: throws for a value that has no counterpart, which ends the step.
+    public func retype<Old: Storable, New: Storable>(
+        _ column: String, in table: String, from old: Old.Type, to new: New.Type,
+        _ convert: (Old) throws -> New
+    ) async throws {
+        var layout = try self.layout(table)
+        let place = try self.place(column, layout)
+        guard Old.columns.count == 1, New.columns.count == 1 else {
+            throw mistake("only values of one column can be retyped; transform the records instead", table, column)
+        }
+        layout.columns[place].storage = New.columns[0].storage
+        layout.columns[place].isNullable = New.columns[0].isNullable
+        try rebuild(table, as: layout) { row in
+            var row = row
+            do {
+                row[place] = try convert(try Old.decode([row[place]])).stored
+            } catch var error as GraphError where error.type == nil {
+                error.type = table
+                error.property = column
+                throw error
+            }
+            return row
+        }
+    }
+
+    // MARK: Tables
+
+    /// Gives a table another name, and the tables of its ordered links.
+    public func rename(table: String, to name: String) async throws {
+        for old in [table] + (try listTables(of: table)) {
+            try dropIndexes(old)
+            let new = name + old.dropFirst(table.count)
+            try connection.execute("ALTER TABLE \(Dialect.quoted(old)) RENAME TO \(Dialect.quoted(new))")
+        }
+    }
+
+    /// Drops a table and all that is in it, with the tables of its ordered links. Links of other tables to it must be
+    /// dropped in the same step.
+    public func drop(table: String) async throws {
+        _ = try layout(table)
+        try dropIndexes(table)
+        for list in try listTables(of: table) { try connection.execute("DROP TABLE \(Dialect.quoted(list))") }
+        try connection.execute("DROP TABLE \(Dialect.quoted(table))")
+    }
+
+    /// Makes those tables of a record type that are missing, so that the step can insert into them.
+    public func create<R: StoredRecord>(_ type: R.Type) async throws {
+        try check()
+        try create(Layout(type).tables)
+    }
+
+    private func create(_ tables: some Sequence<TableLayout>) throws {
+        for table in tables where try StoredTable(table.name, connection) == nil {
+            try connection.execute(Dialect.create(table))
+        }
+    }
+
+    // MARK: Rows
+
+    /// Makes every record of an old type into one of a new type, which takes its place: another key, other types, one
+    /// column for two. The table is that of the old type; the new type's has the same name or one that is not there yet.
+    ///
+    /// Links of other tables keep the keys that they have: where keys change, those tables are transformed in the same
+    /// step.
+    ///
+    /// - Parameter convert: the new record; nil drops the row.
+    /// - Throws: what `convert` throws, and `CancellationError` if the task is cancelled, between rows.
+    /// - Complexity: O(rows) time, and memory for a thousand of them.
+    public func transform<Old: StoredRecord, New: StoredRecord>(
+        _ old: Old.Type, to new: New.Type, _ convert: (Old) throws -> New?
+    ) async throws {
+        _ = try layout(Old.schema.name)
+        let temporary = Layout(new).tables.map { table in
+            var table = table
+            table.rename(from: New.schema.name, to: Self.temporary(New.schema.name))
+            return table
+        }
+        for table in temporary { try connection.execute(Dialect.create(table)) }
+        try await each(old) { record in
+            guard let record = try convert(record) else { return }
+            try insert(record, renamed: Self.temporary(New.schema.name))
+        }
+        try await drop(table: Old.schema.name)
+        for table in temporary {
+            let name = New.schema.name + table.name.dropFirst(Self.temporary(New.schema.name).count)
+            try connection.execute("ALTER TABLE \(Dialect.quoted(table.name)) RENAME TO \(Dialect.quoted(name))")
+        }
+    }
+
+    /// Hands over every record of a type, which may be an old one, in the order of their keys.
+    ///
+    /// - Throws: what `body` throws, and `CancellationError` if the task is cancelled.
+    public func each<R: StoredRecord>(_ type: R.Type, _ body: (R) throws -> Void) async throws {
+        try check()
+        // A list that an earlier step has added is not in the file yet.
+        try create(Layout(type).tables.dropFirst())
+        let transaction = ReadTransaction(connection)
+        let query = Query(type)
+        let count = try transaction.count(of: query)
+        var done = 0
+        var mark: PageMark?
+        repeat {
+            try Task.checkCancellation()
+            let page = try await transaction.page(query, after: mark, size: 1000)
+            for record in page.records { try body(record) }
+            done += page.records.count
+            progress(count > 0 ? Double(done) / Double(count + 1) : 1)
+            mark = page.next
+        } while mark != nil
+    }
+
+    /// Adds a record, whose table is in the file as the type says.
+    public func insert<R: StoredRecord>(_ record: R) async throws { try insert(record, renamed: R.schema.name) }
+
+    /// Runs a statement of one's own, which may not begin or end a transaction.
+    public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
+        try check()
+        try connection.executeOwn(sql, values)
+    }
+
+    /// The rows of a statement of one's own, each as its values.
+    public func rows(_ sql: String, _ values: [StoredValue] = []) async throws -> [[StoredValue]] {
+        try check()
+        return try connection.rowsOwn(sql, values)
+    }
+
+    private func insert<R: StoredRecord>(_ record: R, renamed table: String) throws {
+        try check()
+        let change = R.schema.insertion(of: record)
+        guard case .insert(let row) = change.row else { return }
+        try connection.execute(
+            "INSERT INTO \(Dialect.quoted(table)) (\(Dialect.list(row.columns))) "
+                + "VALUES (\(Dialect.parameters(row.columns.count)))", row.values)
+        for case .relink(let link) in change.links {
+            let width = link.targetColumns.count
+            let columns = link.ownerColumns + ["position"] + link.targetColumns
+            let name = Layout.listTable(table, link.property)
+            for (number, start) in stride(from: 0, to: link.targets.count, by: width).enumerated() {
+                try connection.execute(
+                    "INSERT INTO \(Dialect.quoted(name)) (\(Dialect.list(columns))) "
+                        + "VALUES (\(Dialect.parameters(columns.count)))",
+                    link.key + [.integer(Int64(number + 1) * Layout.gap)] + link.targets[start..<start + width])
+            }
+        }
+    }
+
+    // MARK: Rebuilding
+
+    /// Makes a table anew in another layout, and copies its rows through a closure.
+    private func rebuild(
+        _ table: String, as layout: TableLayout, _ copy: ([StoredValue]) throws -> [StoredValue]
+    ) throws {
+        let old = try self.layout(table).columns.map(\.name)
+        var new = layout
+        new.rename(from: table, to: Self.temporary(table))
+        try connection.execute(Dialect.create(new))
+        let insert =
+            "INSERT INTO \(Dialect.quoted(new.name)) (\(Dialect.list(new.columns.map(\.name)))) "
+            + "VALUES (\(Dialect.parameters(new.columns.count)))"
+        let count = try connection.peek("SELECT count(*) FROM \(Dialect.quoted(table))")
+        var done = 0.0
+        try connection.run("SELECT \(Dialect.list(old)) FROM \(Dialect.quoted(table))", []) { row in
+            try connection.execute(insert, try copy(row.values))
+            done += 1
+            if case .integer(let all)? = count, Int(done).isMultiple(of: 1000) {
+                try Task.checkCancellation()
+                progress(done / Double(all + 1))
+            }
+        }
+        try dropIndexes(table)
+        try connection.execute("DROP TABLE \(Dialect.quoted(table))")
+        try connection.execute("ALTER TABLE \(Dialect.quoted(new.name)) RENAME TO \(Dialect.quoted(table))")
+    }
+
+    private static func temporary(_ table: String) -> String { "graphmapper new \(table)" }
+
+    private func layout(_ table: String) throws -> TableLayout {
+        try check()
+        guard let stored = try StoredTable(table, connection) else {
+            throw StoreError(.schemaMismatch, "the file has no table \(table)", table: table)
+        }
+        return try TableLayout(stored, connection)
+    }
+
+    private func place(_ column: String, _ layout: TableLayout) throws -> Int {
+        guard let place = layout.columns.firstIndex(where: { $0.name == column }) else {
+            let names = layout.columns.map(\.name).joined(separator: ", ")
+            throw mistake("\(layout.name) has no column \(column), but \(names)", layout.name, column)
+        }
+        return place
+    }
+
+    private func mistake(_ text: String, _ table: String, _ column: String) -> StoreError {
+        StoreError(.schemaMismatch, text, table: table, column: column)
+    }
+
+    /// Opening makes those that the records declare.
+    private func dropIndexes(_ table: String) throws {
+        for sql in TextIndex.drops(of: table) { try connection.execute(sql) }
+        for index in try StoredTable.indexes(of: table, connection) where index.isOwn {
+            try connection.execute("DROP INDEX \(Dialect.quoted(index.name))")
+        }
+    }
+
+    /// The tables of a table's ordered links: they are called so, and point to it by `owner` columns.
+    private func listTables(of table: String) throws -> [String] {
+        let names = try connection.peekAll(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, ?) = ? ORDER BY name",
+            [.integer(Int64(table.count + 1)), .text(table + "_")])
+        return try names.compactMap { row in
+            guard case .text(let name) = row[0], let stored = try StoredTable(name, connection),
+                stored.columns.contains(where: { $0.name == "position" }),
+                try stored.references(connection).contains(where: {
+                    $0.target == table && $0.onDelete == "CASCADE" && $0.columns[0].hasPrefix("owner")
+                })
+            else { return nil }
+            return name
+        }
+    }
+
+    /// Links to nothing that the step has left.
+    func checkLinks() throws {
+        guard
+            let row = try connection.peekAll("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check", [])
+                .first,
+            case .text(let table) = row[0], case .text(let target) = row[1]
+        else { return }
+        throw StoreError(
+            .foreignKey,
+            "\(row[2]) links point to nothing, one of \(table) to \(target); clear or repair them in the step",
+            table: table)
+    }
+}
+
+extension TableLayout {
+    /// A table of the file.
+    fileprivate init(_ stored: StoredTable, _ connection: Connection) throws {
+        self.init(name: stored.name, record: stored.name, key: stored.key)
+        columns = stored.columns.map { column in
+            Column(name: column.name, storage: Dialect.storage(column.type), isNullable: column.isNullable)
+        }
+        links = try stored.references(connection).map {
+            Link(columns: $0.columns, target: $0.target, cascades: $0.onDelete == "CASCADE", indexName: nil)
+        }
+        isClustered = stored.isWithoutRowID
+    }
+
+    /// Another name, for itself and where it points to itself.
+    fileprivate mutating func rename(from old: String, to new: String) {
+        name = new + name.dropFirst(old.count)
+        for place in links.indices where links[place].target == old { links[place].target = new }
+    }
+}

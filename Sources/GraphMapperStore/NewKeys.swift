@@ -1,0 +1,50 @@
+extension WriteTransaction {
+    /// Adds a record under a key that the database gives it: one more than the greatest that the table has, or ever gave.
+    ///
+    /// ```swift
+    /// let note = try await tx.insert(NoteRecord.self) { NoteRecord(id: $0, text: "new") }
+    /// ```
+    ///
+    /// A key is never given twice, also if its row is deleted; a transaction that is rolled back gives its keys back.
+    ///
+    /// - Parameter make: the record with that id.
+    /// - Returns: the record.
+    /// - Throws: ``GraphError`` if the record has another id; ``StoreError`` of kind `full` if there is no greater number
+    ///   of the key's type.
+    @discardableResult
+    public func insert<R: StoredRecord>(
+        _ type: R.Type, _ make: (R.ID) throws -> R
+    ) async throws -> R where R.ID: FixedWidthInteger {
+        try check()
+        let last = try newKeys[R.schema.name] ?? lastKey(type)
+        guard last < .max, let id = R.ID(exactly: last + 1) else {
+            throw StoreError(.full, "there is no key after \(last)", table: R.schema.name)
+        }
+        let record = try make(id)
+        guard record.id == id else {
+            throw GraphError(
+                .misuse, "the record was to have the id \(id)", type: R.schema.name, id: "\(record.id)")
+        }
+        try await insert(record)
+        newKeys[R.schema.name] = last + 1
+        return record
+    }
+
+    private func lastKey<R: StoredRecord>(_ type: R.Type) throws -> Int64 {
+        let key = Dialect.quoted(R.keyColumnNames[0])
+        let rows = try connection.peekAll(
+            "SELECT max(coalesce((SELECT max(\(key)) FROM \(table(type))), 0), "
+                + "coalesce((SELECT value FROM \(FileHeader.table) WHERE name = ?), 0))",
+            [.text(FileHeader.lastKey(R.schema.name))])
+        guard case .integer(let last)? = rows.first?.first else { return 0 }
+        return max(0, last)
+    }
+
+    /// Keeps the keys that were given, for when their rows are gone.
+    func writeNewKeys() throws {
+        for (table, key) in newKeys.sorted(by: { $0.key < $1.key }) {
+            try connection.executeUncounted(
+                FileHeader.set, [.text(FileHeader.lastKey(table)), .integer(key)])
+        }
+    }
+}

@@ -1,0 +1,255 @@
+/// Writes formulas and rows as SQL with parameters: nothing that an app gives stands in the text.
+struct FormulaWriter {
+    private(set) var sql = ""
+    private(set) var values: [StoredValue] = []
+    private var names: [Scope: String]
+    private var count = 0
+    /// Whether values stand in the text, as in a definition, which has no parameters.
+    private var isDefinition = false
+
+    /// For the definition of an index on one table's rows.
+    init(defining scope: Scope) {
+        names = [scope: ""]
+        isDefinition = true
+    }
+
+    /// - Parameter names: what the scopes around are called, quoted.
+    init(_ names: [Scope: String] = [:]) { self.names = names }
+
+    mutating func write(_ text: String) { sql += text }
+
+    mutating func write(_ list: [Formula], separator: String = ", ") throws {
+        for (index, formula) in list.enumerated() {
+            if index > 0 { sql += separator }
+            try write(formula)
+        }
+    }
+
+    private mutating func write(_ value: StoredValue) throws {
+        guard isDefinition else {
+            sql += "?"
+            values.append(value)
+            return
+        }
+        if case .text(let text) = value, text.utf8.contains(0) {
+            throw GraphError(.misuse, "a text with a NUL cannot stand in a definition")
+        }
+        sql += Literals.text([value])
+    }
+
+    private mutating func writeChoice(_ choice: [StoredValue], width: Int) throws {
+        guard isDefinition else {
+            sql += " IN \(Dialect.choice(choice.count / max(1, width), width: width))"
+            values += choice
+            return
+        }
+        guard width == 1 else { throw GraphError(.misuse, "an index compares values of one column") }
+        sql += " IN (\(Literals.text(choice)))"
+    }
+
+    mutating func write(_ formula: Formula) throws {
+        if isDefinition, !formula.isPlain {
+            throw GraphError(
+                .misuse, "the rows of an index are told by comparing columns with values; this asks for more")
+        }
+        switch formula {
+        case .value(let value): try write(value)
+        case .column(let scope, let name):
+            let place = try self.name(scope)
+            sql += place.isEmpty ? Dialect.quoted(name) : "\(place).\(Dialect.quoted(name))"
+        case .row(let parts):
+            sql += "("
+            try write(parts)
+            sql += ")"
+        case .binary(_, let sign, _) where sign == .and || sign == .or:
+            let terms = formula.terms(joinedBy: sign)
+            try write(terms[...], joinedBy: sign)
+        case .binary(let left, let sign, let right):
+            sql += "("
+            try write(left)
+            sql += " \(Dialect.sign(sign)) "
+            try write(right)
+            sql += ")"
+        case .not(let condition): try write(.call(.coalesce, [condition, .value(.integer(0))]), between: "(NOT ", ")")
+        case .isNull(let value): try write(value, between: "(", " IS NULL)")
+        case .call(let function, let arguments): try write(function, arguments)
+        case .isOneOf(let value, let choice, let width):
+            try write(value)
+            try writeChoice(choice, width: width)
+        case .isAmong(let value, let rows):
+            try write(value)
+            sql += " IN ("
+            try write(rows)
+            sql += ")"
+        case .exists(let rows):
+            sql += "EXISTS ("
+            try write(rows)
+            sql += ")"
+        case .first(let rows):
+            sql += "("
+            try write(rows)
+            sql += ")"
+        case .lookUp(let column, let table, let keyColumns, let key):
+            let name = nextName()
+            let columns = keyColumns.map { "\(name).\(Dialect.quoted($0))" }
+            sql += "(SELECT \(name).\(Dialect.quoted(column)) FROM \(Dialect.quoted(table)) AS \(name) WHERE "
+            sql += "\(Dialect.row(columns)) = "
+            try write(key)
+            sql += ")"
+        case .matches(let scope, let table, let text):
+            let index = Dialect.quoted(table)
+            sql += "\(try name(scope)).rowid IN (SELECT rowid FROM \(index) WHERE \(index) MATCH "
+            try write(.value(.text(text)))
+            sql += ")"
+        case .place(let order):
+            sql += "row_number() OVER (ORDER BY "
+            try write(order)
+            sql += ")"
+        case .collated(let value, let locale):
+            try write(value)
+            sql += " \(Dialect.collate(locale))"
+        }
+    }
+
+    /// Terms as a tree. A short one has each term beside all before it; the depth of a long one is the logarithm of its
+    /// length, since SQLite's parser has a small stack (https://sqlite.org/limits.html).
+    private mutating func write(_ terms: ArraySlice<Formula>, joinedBy sign: Formula.Operator) throws {
+        guard terms.count > 1 else {
+            if let term = terms.first { try write(term) }
+            return
+        }
+        let middle = terms.count > 8 ? terms.startIndex + terms.count / 2 : terms.endIndex - 1
+        sql += "("
+        try write(terms[..<middle], joinedBy: sign)
+        sql += " \(Dialect.sign(sign)) "
+        try write(terms[middle...], joinedBy: sign)
+        sql += ")"
+    }
+
+    private mutating func write(_ formula: Formula, between start: String, _ end: String) throws {
+        sql += start
+        try write(formula)
+        sql += end
+    }
+
+    private mutating func write(_ function: Formula.Function, _ arguments: [Formula]) throws {
+        // Each engine spells a function with its arguments in their order.
+        let spelling = Dialect.spelling(function, arguments.count)
+        for (index, text) in spelling.enumerated() {
+            sql += text
+            if index < arguments.count { try write(arguments[index]) }
+        }
+    }
+
+    private func name(_ scope: Scope) throws -> String {
+        guard let name = names[scope] else {
+            throw GraphError(
+                .misuse, "a column of another query stands in this one; use the parameter of the closure that it is in")
+        }
+        return name
+    }
+
+    private mutating func nextName() -> String {
+        count += 1
+        return "\"$\(count)\""
+    }
+
+    // MARK: Rows
+
+    /// A whole SELECT, whose rows have a name of their own.
+    mutating func write(_ rows: Rows) throws {
+        let outer = names
+        defer { names = outer }
+        let name = nextName()
+        let list = nextName()
+        names[rows.scope] = name
+        if case .list(_, let scope) = rows.source { names[scope] = list }
+        sql += rows.isUnique ? "SELECT DISTINCT " : "SELECT "
+        if rows.selected.isEmpty { sql += "1" } else { try write(rows.selected) }
+        sql += " FROM "
+        var owner: Formula?
+        switch rows.source {
+        case .table(let table): sql += "\(Dialect.quoted(table)) AS \(name)"
+        case .elements(let array):
+            sql += Dialect.elements.0
+            try write(array)
+            sql += "\(Dialect.elements.1) AS \(name)"
+        case .list(let link, let scope):
+            sql += "\(Dialect.quoted(link.table)) AS \(list) JOIN \(Dialect.quoted(link.target)) AS \(name) ON "
+            owner = zip(link.targetKey, link.targetColumns).map {
+                .binary(.column(rows.scope, $0), .equal, .column(scope, $1))
+            }.reduce(nil as Formula?) { all, one in all.map { .binary($0, .and, one) } ?? one }
+            if let owner { try write(owner) }
+        }
+        sql += " "
+        try writeTail(rows)
+    }
+
+    /// Rows that are computed before the statement that follows, under a name.
+    mutating func write(_ rows: Rows, as name: String, _ columns: [String]) throws {
+        sql += "WITH \(name)(\(Dialect.list(columns))) AS MATERIALIZED ("
+        try write(rows)
+        sql += ") "
+    }
+
+    /// What follows a table's name. The scope of the rows must have a name.
+    mutating func writeTail(_ rows: Rows) throws {
+        if let filter = rows.filter, rows.distinct.isEmpty {
+            sql += "WHERE "
+            try write(filter)
+            sql += " "
+        }
+        if !rows.distinct.isEmpty { try writeDistinct(rows) }
+        if !rows.groups.isEmpty {
+            sql += "GROUP BY "
+            try write(rows.groups)
+            sql += " "
+        }
+        if let having = rows.having {
+            sql += "HAVING "
+            try write(having)
+            sql += " "
+        }
+        // A total order: the statement for the rows and those for their lists must choose the same page.
+        let order = rows.isPage && rows.groups.isEmpty && !rows.isUnique ? rows.totalOrder : rows.order
+        if !order.isEmpty {
+            sql += "ORDER BY "
+            try write(order)
+            sql += " "
+        }
+        if rows.isPage {
+            sql += Dialect.page
+            values += Dialect.page(rows.limit, rows.offset)
+        }
+    }
+
+    private mutating func writeDistinct(_ rows: Rows) throws {
+        guard case .table(let table) = rows.source else { return }
+        let outer = names
+        let name = nextName()
+        let key = rows.keyColumns.map(Dialect.quoted)
+        let place = try self.name(rows.scope)
+        sql += "WHERE \(Dialect.row(key.map { "\(place).\($0)" })) IN (SELECT \(key.joined(separator: ", ")) FROM "
+        names[rows.scope] = name
+        sql += "(SELECT \(key.map { "\(name).\($0)" }.joined(separator: ", ")), row_number() OVER (PARTITION BY "
+        try write(rows.distinct)
+        sql += " ORDER BY "
+        try write(rows.totalOrder)
+        sql += ") AS \"$place\" FROM \(Dialect.quoted(table)) AS \(name)"
+        if let filter = rows.filter {
+            sql += " WHERE "
+            try write(filter)
+        }
+        sql += ") WHERE \"$place\" = 1) "
+        names = outer
+    }
+
+    mutating func write(_ order: [Ordering]) throws {
+        for (index, key) in order.enumerated() {
+            if index > 0 { sql += ", " }
+            try write(key.formula)
+            sql += key.isDescending ? " DESC" : " ASC"
+            if let nulls = key.nulls { sql += Dialect.nulls(nulls) }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+/// Which records, in which order: a value.
+public struct Query<R: StoredRecord>: Sendable {
+    /// The rows, of which nothing is selected.
+    private(set) var rows = Rows(Scope(), .table(R.schema.name), keyColumns: R.keyColumnNames)
+    /// What is wrong with the query; running it throws this.
+    private(set) var mistake: GraphError?
+    var columns: Columns<R> { Columns(scope: rows.scope) }
+
+    /// All records of a type.
+    public init(_ type: R.Type) {}
+
+    private func changed(_ mistake: GraphError? = nil, _ change: (inout Rows) -> Void) -> Self {
+        var copy = self
+        copy.mistake = copy.mistake ?? mistake
+        change(&copy.rows)
+        return copy
+    }
+
+    /// Only records that satisfy every term.
+    public func `where`(@ConditionBuilder _ terms: (Columns<R>) -> Condition) -> Self { filtered(by: terms(columns)) }
+
+    func filtered(by condition: Condition) -> Self {
+        changed(condition.mistake) { $0.filter(by: condition.formula) }
+    }
+
+    /// At most so many records, or fewer if a smaller limit was given before. Negative is 0.
+    public func limit(_ count: Int) -> Self {
+        changed { $0.limit = max(0, $0.limit.map { min($0, count) } ?? count) }
+    }
+
+    /// Skips so many records. Negative is 0.
+    public func offset(_ count: Int) -> Self { changed { $0.offset = max(0, count) } }
+
+    /// Of records that have the same value here, the first one in the query's order alone, whatever is before it in the
+    /// query's limit.
+    public func distinct<V: Storable>(by path: any KeyPath<R, V> & Sendable) -> Self {
+        distinct { $0.column(path) as ColumnExpression<V> }
+    }
+
+    /// Of records for which this is the same, the first one in the query's order alone. More than one call looks at all
+    /// values together.
+    public func distinct<V: Storable>(by value: (Columns<R>) -> ColumnExpression<V>) -> Self {
+        let value = value(columns)
+        return changed(value.mistake) { $0.distinct += value.parts }
+    }
+
+    /// One row for all records that have the same value here, to be read with `select`. More than one call groups by all
+    /// values together.
+    public func grouped<V: Storable>(by value: (Columns<R>) -> ColumnExpression<V>) -> Self {
+        let value = value(columns)
+        return changed(value.mistake) { $0.groups += value.parts }
+    }
+
+    /// Only groups that satisfy every term: `.having { $0.count() > 2 }`.
+    public func having(@ConditionBuilder _ terms: (Columns<R>) -> Condition) -> Self {
+        let condition = terms(columns)
+        return changed(condition.mistake) { rows in
+            rows.having = rows.having.map { .binary($0, .and, condition.formula) } ?? condition.formula
+        }
+    }
+
+    /// What is to be selected of each record or group.
+    func selecting(_ formulas: [Formula], _ mistake: GraphError? = nil) -> Self {
+        changed(mistake) { $0.selected = formulas }
+    }
+
+    /// Records that select the same are one.
+    func unique() -> Self { changed { $0.isUnique = true } }
+
+    func adding(_ order: [Ordering], _ mistake: GraphError?) -> Self { changed(mistake) { $0.order += order } }
+    /// Sorted by these keys before all others.
+    func putting(_ order: [Ordering], _ mistake: GraphError?) -> Self {
+        changed(mistake) { $0.order = order + $0.order }
+    }
+    /// A query whose columns are those of another.
+    func sharing(_ other: Self) -> Self { changed { $0.scope = other.rows.scope } }
+
+    /// What follows the table's name, and its values.
+    ///
+    /// - Throws: ``GraphError`` for a property that has no column.
+    func tail() throws -> (sql: String, values: [StoredValue]) {
+        if let mistake { throw mistake }
+        guard rows.groups.isEmpty else {
+            throw GraphError(.misuse, "groups are no records; read them with select", type: R.schema.name)
+        }
+        var writer = FormulaWriter([rows.scope: Dialect.quoted(R.schema.name)])
+        try writer.writeTail(rows)
+        return (writer.sql, writer.values)
+    }
+
+    /// The rows as a statement of its own.
+    func statement() throws -> (sql: String, values: [StoredValue]) {
+        if let mistake { throw mistake }
+        var writer = FormulaWriter()
+        try writer.write(rows)
+        return (writer.sql, writer.values)
+    }
+}
+
+/// Where records without a value stand in an order.
+public enum NullPlacement: Sendable, Hashable {
+    /// Before all others.
+    case first
+    /// After all others.
+    case last
+}
+
+/// What texts are sorted by.
+public enum TextOrder: Sendable, Hashable {
+    /// The bytes, which is the order of Unicode scalars.
+    case binary
+    /// The bytes of the text that ``TextOptions`` make of it: `[.caseInsensitive, .diacriticInsensitive]`.
+    case folded(TextOptions)
+    /// What a person who reads the language of that locale is used to, such as `de_DE`: `ä` next to `a`.
+    case locale(String)
+
+    /// Small letters and capitals are the same.
+    public static let caseInsensitive = TextOrder.folded(.caseInsensitive)
+}
+
+extension Query {
+    /// Sorts by a property, or by `\.location.latitude`, a part of an embedded one, after those named before. NULL comes
+    /// first, or last if the order is descending, unless `nulls` says where. Running the query throws a ``GraphError`` if
+    /// the property has no column.
+    public func sorted<V: Storable>(
+        by path: any KeyPath<R, V> & Sendable, descending: Bool = false, nulls: NullPlacement? = nil
+    ) -> Self {
+        sorted(descending: descending, nulls: nulls) { $0.column(path) as ColumnExpression<V> }
+    }
+
+    /// Sorts by texts as `order` says.
+    public func sorted<V: TextColumn>(
+        by path: any KeyPath<R, V> & Sendable, as order: TextOrder, descending: Bool = false,
+        nulls: NullPlacement? = nil
+    ) -> Self {
+        sorted(as: order, descending: descending, nulls: nulls) { $0.column(path) as ColumnExpression<V> }
+    }
+
+    /// Sorts by what is computed of a record, through links too: `.sorted { $0.cart.user.name }`.
+    public func sorted<V: Storable>(
+        descending: Bool = false, nulls: NullPlacement? = nil, by value: (Columns<R>) -> ColumnExpression<V>
+    ) -> Self {
+        let value = value(columns)
+        let keys = V.ordering.keys(value.parts)
+        return adding(keys.map { Ordering($0, descending: descending, nulls: nulls, of: V.self) }, value.mistake)
+    }
+
+    /// Sorts by texts that are computed of a record, as `order` says.
+    public func sorted<V: TextColumn>(
+        as order: TextOrder, descending: Bool = false, nulls: NullPlacement? = nil,
+        by value: (Columns<R>) -> ColumnExpression<V>
+    ) -> Self {
+        let value = value(columns)
+        let key: Formula
+        switch order {
+        case .binary: key = value.formula
+        case .folded(let options): key = .call(.fold, [value.formula, .value(.integer(Int64(options.rawValue)))])
+        case .locale(let locale): key = .collated(value.formula, locale: locale)
+        }
+        return adding([Ordering(key, descending: descending, nulls: nulls)], value.mistake)
+    }
+}

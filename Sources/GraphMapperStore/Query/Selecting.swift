@@ -1,0 +1,66 @@
+extension ReadTransaction {
+    /// Columns of the records of a query, or of its groups, in its order: `select(people) { ($0.name, $0.age) }`,
+    /// `select(people.grouped { $0.city }) { ($0.city, $0.count(), $0.age.average()) }`.
+    ///
+    /// - Parameters:
+    ///   - distinct: whether rows that are the same are one.
+    ///   - columns: what to read. What is computed through an optional link is NULL where there is none: then an
+    ///     expression of a type that is not optional is an error.
+    /// - Throws: ``GraphError`` for a property that has no column, and for a value that does not fit its type.
+    /// - Complexity: that of the query.
+    public func select<R: StoredRecord, each V: Storable>(
+        _ query: Query<R>, distinct: Bool = false, _ columns: (Columns<R>) -> (repeat ColumnExpression<each V>)
+    ) async throws -> [(repeat each V)] {
+        try selected(query, distinct: distinct, columns)
+    }
+
+    /// One column of the first record of a query; an aggregate of all its records: `value(people) { $0.age.max() }`. Nil if
+    /// there is no record.
+    public func value<R: StoredRecord, V: Storable>(
+        _ query: Query<R>, _ column: (Columns<R>) -> ColumnExpression<V>
+    ) async throws -> V? {
+        try selected(query.limit(1), distinct: false) { column($0) }.first
+    }
+
+    func selected<R: StoredRecord, each V: Storable>(
+        _ query: Query<R>, distinct: Bool, _ columns: (Columns<R>) -> (repeat ColumnExpression<each V>)
+    ) throws -> [(repeat each V)] {
+        try check()
+        let expressions = columns(query.columns)
+        var formulas: [Formula] = []
+        var mistake: GraphError?
+        for expression in repeat each expressions {
+            formulas += expression.parts
+            mistake = mistake ?? expression.mistake
+        }
+        var chosen = query.selecting(formulas, mistake)
+        if distinct { chosen = chosen.unique() }
+        let (sql, values) = try chosen.statement()
+        return try connection.withStatement(sql, values, isCached: true) { statement in
+            let cursor = statement.cursor(nil)
+            var rows: [(repeat each V)] = []
+            while try statement.step() {
+                var position = RowPosition()
+                rows.append((repeat try cursor.read((each V).self, at: &position)))
+            }
+            return rows
+        }
+    }
+}
+
+extension GraphStore {
+    /// Columns of the records of a query, or of its groups, in a read transaction of their own. See
+    /// ``ReadTransaction/select(_:distinct:_:)``.
+    public func select<R: StoredRecord, each V: Storable>(
+        _ query: Query<R>, distinct: Bool = false, _ columns: (Columns<R>) -> (repeat ColumnExpression<each V>)
+    ) async throws -> [(repeat each V)] {
+        try await read { try $0.selected(query, distinct: distinct, columns) }
+    }
+
+    /// One column of the first record of a query, or an aggregate of all, in a read transaction of its own.
+    public func value<R: StoredRecord, V: Storable>(
+        _ query: Query<R>, _ column: (Columns<R>) -> ColumnExpression<V>
+    ) async throws -> V? {
+        try await read { try await $0.value(query, column) }
+    }
+}

@@ -1,0 +1,186 @@
+internal import CSQLite
+import Foundation
+
+/// What queries ask for that SQLite has not: functions of texts and decimals, and the order of a locale.
+enum EngineFunctions {
+    static let fold = "graphmapper_fold"
+    static let like = "graphmapper_like"
+    static let decimalOrder = "graphmapper_decimal_order"
+    static let decimalText = "graphmapper_decimal_text"
+    static let decimalSum = "graphmapper_decimal_sum"
+
+    /// The name of a locale's collation.
+    static func collation(_ locale: String) -> String { collationPrefix + locale }
+    private static let collationPrefix = "graphmapper "
+
+    /// Adds them to a fresh connection.
+    static func install(in database: OpaquePointer) throws {
+        let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
+        func check(_ code: Int32) throws {
+            guard code == SQLITE_OK else {
+                throw Connection.error(code, String(cString: sqlite3_errmsg(database)), "functions")
+            }
+        }
+        try check(
+            sqlite3_create_function_v2(
+                database, fold, 2, flags, nil,
+                { context, _, arguments in
+                    guard let text = EngineFunctions.text(arguments, 0) else { return sqlite3_result_null(context) }
+                    let options = TextOptions(rawValue: Int(sqlite3_value_int64(arguments?[1])))
+                    EngineFunctions.answer(context, options.folded(text))
+                }, nil, nil, nil))
+        try check(
+            sqlite3_create_function_v2(
+                database, like, 2, flags, nil,
+                { context, _, arguments in
+                    guard let text = EngineFunctions.text(arguments, 0),
+                        let pattern = EngineFunctions.text(arguments, 1)
+                    else { return sqlite3_result_null(context) }
+                    sqlite3_result_int(context, TextPattern.fits(text, pattern) ? 1 : 0)
+                }, nil, nil, nil))
+        try check(
+            sqlite3_create_function_v2(
+                database, decimalOrder, 1, flags, nil,
+                { context, _, arguments in
+                    guard let text = EngineFunctions.text(arguments, 0), let key = DecimalOrder.key(text) else {
+                        return sqlite3_result_null(context)
+                    }
+                    key.withUnsafeBytes { bytes in
+                        sqlite3_result_blob64(context, bytes.baseAddress, UInt64(bytes.count), copied)
+                    }
+                }, nil, nil, nil))
+        try check(
+            sqlite3_create_function_v2(
+                database, decimalText, 1, flags, nil,
+                { context, _, arguments in
+                    guard let bytes = EngineFunctions.bytes(arguments, 0), let text = DecimalOrder.text(bytes) else {
+                        return sqlite3_result_null(context)
+                    }
+                    EngineFunctions.answer(context, text)
+                }, nil, nil, nil))
+        try check(
+            sqlite3_create_function_v2(
+                database, decimalSum, 1, flags, nil, nil,
+                { context, _, arguments in
+                    guard let text = EngineFunctions.text(arguments, 0),
+                        let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !value.isNaN,
+                        let sum = EngineFunctions.sum(context, size: MemoryLayout<DecimalSum>.size)
+                    else { return }
+                    // SQLite gives zeroed memory, which is a sum of nothing.
+                    sum.pointee.total += value
+                    sum.pointee.isThere = true
+                },
+                { context in
+                    guard let sum = EngineFunctions.sum(context, size: 0), sum.pointee.isThere else {
+                        return sqlite3_result_null(context)
+                    }
+                    EngineFunctions.answer(context, sum.pointee.total.description)
+                }, nil))
+        try check(
+            sqlite3_collation_needed(database, nil) { _, database, _, name in
+                guard let database, let name else { return }
+                EngineFunctions.addCollation(String(cString: name), to: database)
+            })
+    }
+
+    private struct DecimalSum {
+        var total: Decimal
+        var isThere: Bool
+    }
+
+    private static func sum(_ context: OpaquePointer?, size: Int) -> UnsafeMutablePointer<DecimalSum>? {
+        sqlite3_aggregate_context(context, Int32(size))?.assumingMemoryBound(to: DecimalSum.self)
+    }
+
+    private static func addCollation(_ name: String, to database: OpaquePointer) {
+        guard name.hasPrefix(collationPrefix) else { return }
+        let locale = LocaleOrder(Locale(identifier: String(name.dropFirst(collationPrefix.count))))
+        sqlite3_create_collation_v2(
+            database, name, SQLITE_UTF8, Unmanaged.passRetained(locale).toOpaque(),
+            { context, leftCount, left, rightCount, right in
+                guard let context else { return 0 }
+                let locale = Unmanaged<LocaleOrder>.fromOpaque(context).takeUnretainedValue().locale
+                func text(_ start: UnsafeRawPointer?, _ count: Int32) -> String {
+                    String(decoding: UnsafeRawBufferPointer(start: start, count: Int(count)), as: UTF8.self)
+                }
+                let (left, right) = (text(left, leftCount), text(right, rightCount))
+                return Int32(left.compare(right, options: [], range: nil, locale: locale).rawValue)
+            }, { if let locale = $0 { Unmanaged<LocaleOrder>.fromOpaque(locale).release() } })
+    }
+
+    private static func text(_ arguments: UnsafeMutablePointer<OpaquePointer?>?, _ index: Int) -> String? {
+        guard let value = arguments?[index], sqlite3_value_type(value) == SQLITE_TEXT else { return nil }
+        let start = sqlite3_value_text(value)
+        return String(
+            decoding: UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))), as: UTF8.self)
+    }
+
+    private static func bytes(_ arguments: UnsafeMutablePointer<OpaquePointer?>?, _ index: Int) -> [UInt8]? {
+        guard let value = arguments?[index], sqlite3_value_type(value) == SQLITE_BLOB else { return nil }
+        let start = sqlite3_value_blob(value)
+        return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
+    }
+
+    private static func answer(_ context: OpaquePointer?, _ text: String) {
+        var text = text
+        text.withUTF8 { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { bytes in
+                // No bytes at no address would be NULL.
+                var empty: CChar = 0
+                withUnsafePointer(to: &empty) { empty in
+                    sqlite3_result_text64(
+                        context, bytes.baseAddress ?? empty, UInt64(bytes.count), copied, UInt8(SQLITE_UTF8))
+                }
+            }
+        }
+    }
+}
+
+/// A collation's locale, which SQLite keeps.
+private final class LocaleOrder: Sendable {
+    let locale: Locale
+    init(_ locale: Locale) { self.locale = locale }
+}
+
+/// SQLite copies what it is given.
+private var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+/// Bytes that are ordered as decimal numbers are, and the way back.
+enum DecimalOrder {
+    /// Nil for what is no number, NaN among it.
+    static func key(_ text: String) -> [UInt8]? {
+        var digits: [UInt8] = []
+        // How many digits stand before the point.
+        var whole: Int?
+        var isNegative = false
+        for (index, byte) in text.utf8.enumerated() {
+            switch byte {
+            case UInt8(ascii: "-") where index == 0: isNegative = true
+            case UInt8(ascii: ".") where whole == nil: whole = digits.count
+            case 48...57: digits.append(byte - 48)
+            default: return nil
+            }
+        }
+        guard !digits.isEmpty else { return nil }
+        var exponent = whole ?? digits.count
+        let zeros = digits.prefix { $0 == 0 }.count
+        digits.removeFirst(zeros)
+        exponent -= zeros
+        while digits.last == 0 { digits.removeLast() }
+        if digits.isEmpty { return [1] }
+        // Decimals have exponents from -128 to 165; digits are put above 0, which ends them.
+        let place = UInt16(clamping: exponent + 1024)
+        let magnitude = [UInt8(place >> 8), UInt8(place & 255)] + digits.map { $0 + 1 } + [0]
+        return isNegative ? [0] + magnitude.map { 255 - $0 } : [2] + magnitude
+    }
+
+    static func text(_ key: [UInt8]) -> String? {
+        guard key.first != 1 else { return "0" }
+        guard let sign = key.first, key.count > 3 else { return nil }
+        let bytes = sign == 0 ? key.dropFirst().map { 255 - $0 } : Array(key.dropFirst())
+        let exponent = (Int(bytes[0]) << 8 | Int(bytes[1])) - 1024
+        let digits = bytes.dropFirst(2).dropLast().map { String($0 - 1) }.joined()
+        let number = "\(sign == 0 ? "-" : "")0.\(digits)e\(exponent)"
+        return Decimal(string: number, locale: Locale(identifier: "en_US_POSIX"))?.description
+    }
+}

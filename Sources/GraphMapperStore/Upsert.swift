@@ -1,0 +1,87 @@
+/// What an upsert did.
+public enum UpsertOutcome: Sendable, Hashable {
+    /// There was no such row; now there is.
+    case inserted
+    /// The properties that differed and were written, or all of them for ``UpsertPolicy/all``; lists count as one each.
+    case updated([String])
+    /// The row was there, and the same.
+    case unchanged
+}
+
+/// What an upsert does with a row that is there.
+///
+/// | in the record | `.error` | `.modified` | `.all` |
+/// |---|---|---|---|
+/// | a value that the row has too | error | not written | written |
+/// | another value, nil among them | error | written | written |
+/// | nil where the row has nil | error | not written | written |
+/// | an unset ``Tristate``, an unread ``Lazy`` | error | not written | not written |
+/// | a set ``Lazy`` | error | written | written |
+/// | a list | error | the rows that differ | the rows that differ |
+/// | a `Ref` | error | the key, as a value | the key, as a value |
+///
+/// What a `Ref` or a list points to is never written: nested records are upserted by themselves, with a policy of their
+/// own. A record without a row is inserted whatever the policy; a unique value that another row has is an error.
+public enum UpsertPolicy: Sendable, Hashable {
+    /// A row that is there is an error of kind `duplicateKey`.
+    case error
+    /// Writes the properties that differ; nil is a value like any other.
+    case modified
+    /// Writes every property.
+    case all
+}
+
+extension WriteTransaction {
+    /// Adds a record, or updates the row with its id as `policy` says.
+    ///
+    /// - Throws: ``StoreError`` if the row is there and the policy is `.error`, or if another row has a unique value.
+    @discardableResult
+    public func upsert<R: StoredRecord>(_ record: R, policy: UpsertPolicy = .modified) async throws -> UpsertOutcome {
+        guard policy != .error, let old = try await find(R.self, record.id) else {
+            try await insert(record)
+            return .inserted
+        }
+        return try await update(old, to: record, policy)
+    }
+
+    /// Upserts many records, with one read for all. A key that stands twice is one row: the later record is what it
+    /// becomes.
+    ///
+    /// - Returns: an outcome for each record, in their order.
+    /// - Throws: as for one record; nothing is undone of those before, which is what a ``savepoint(_:)`` is for.
+    @discardableResult
+    public func upsert<R: StoredRecord>(
+        contentsOf records: some Collection<R>, policy: UpsertPolicy = .modified
+    ) async throws -> [UpsertOutcome] {
+        var known: [R.ID: R] = [:]
+        if policy != .error {
+            for old in try await fetch(R.self, ids: Array(Set(records.map(\.id)))) { known[old.id] = old }
+        }
+        var outcomes: [UpsertOutcome] = []
+        outcomes.reserveCapacity(records.count)
+        for record in records {
+            if let old = known[record.id] {
+                outcomes.append(try await update(old, to: record, policy))
+            } else {
+                try await insert(record)
+                outcomes.append(.inserted)
+            }
+            // What the row holds now; what the record leaves unset is read anew if the key comes again.
+            if policy != .error { known[record.id] = try await merged(record, known[record.id]) }
+        }
+        return outcomes
+    }
+
+    private func merged<R: StoredRecord>(_ record: R, _ old: R?) async throws -> R? {
+        let isWhole = R.schema.properties.allSatisfy { !$0.isUnset(record) }
+        return isWhole ? record : try await find(R.self, record.id)
+    }
+
+    private func update<R: StoredRecord>(_ old: R, to new: R, _ policy: UpsertPolicy) async throws -> UpsertOutcome {
+        let change = R.schema.update(from: old, to: new, all: policy == .all)
+        if let row = change.row { try await apply(row) }
+        for link in change.links { try await apply(link) }
+        let properties = change.properties + (try await writeLazyValues(of: new))
+        return properties.isEmpty ? .unchanged : .updated(properties)
+    }
+}

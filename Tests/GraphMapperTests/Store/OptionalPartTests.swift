@@ -1,0 +1,79 @@
+import Testing
+
+@testable import GraphMapperStore
+
+private struct Spot: EmbeddedValue {
+    var latitude: Double
+    var note: String?
+    static let schema = Schema<Self> { row in
+        try Self(latitude: row("latitude", \.latitude), note: row("note", \.note))
+    }
+}
+
+private struct Visit: StoredRecord {
+    let id: Int
+    var spot: Spot?
+    static let schema = Schema<Self>("visit") { row in try Self(id: row("id", \.id), spot: row("spot", \.spot)) }
+}
+
+private struct PairKey: EmbeddedValue, Hashable {
+    var left: Int
+    var right: Int
+    static let schema = Schema<Self> { row in try Self(left: row("left", \.left), right: row("right", \.right)) }
+}
+
+private struct Pair: StoredRecord {
+    let id: PairKey
+    var text: String
+    var size: Int { text.count }
+    static let schema = Schema<Self>("pair") { row in try Self(id: row("", \.id), text: row("text", \.text)) }
+}
+
+@Suite struct `Parts of optional embedded values` {
+    private func opened() async throws -> GraphStore {
+        let store = try await GraphStore.open(.inMemory, Visit.self)
+        try await store.write { tx in
+            try await tx.insert(Visit(id: 1, spot: Spot(latitude: 2, note: "b")))
+            try await tx.insert(Visit(id: 2, spot: nil))
+            try await tx.insert(Visit(id: 3, spot: Spot(latitude: 1, note: "a")))
+        }
+        return store
+    }
+
+    @Test func `a closure names them`() async throws {
+        let store = try await opened()
+        #expect(try await store.fetch(Query(Visit.self).sorted { $0.spot.note }).map(\.id) == [2, 3, 1])
+        #expect(try await store.fetch(Query(Visit.self).where { $0.spot.latitude > 1 }).map(\.id) == [1])
+    }
+
+    @Test func `a key path through them is an error that says so, and nothing is written`() async throws {
+        let store = try await opened()
+        func expectAdvice(_ body: () async throws -> Void) async {
+            let error = await #expect(throws: GraphError.self) { try await body() }
+            #expect(error?.kind == .misuse)
+            for part in ["{ $0.spot.part }", "a patch sets spot as a whole"] {
+                #expect(error?.message.contains(part) == true, "\(String(describing: error))")
+            }
+        }
+        await expectAdvice { _ = try await store.fetch(Query(Visit.self).sorted(by: \.spot?.note)) }
+        await expectAdvice {
+            _ = try await store.write { try await $0.apply(Patch(Visit.self, 1).set(\.spot?.note, "c")) }
+        }
+        await expectAdvice {
+            _ = try await store.write { try await $0.apply(Patch(Visit.self, 1).set(\.spot!.note, "c")) }
+        }
+        #expect(try await store.find(Visit.self, 1)?.spot?.note == "b")
+        try await store.write { tx in
+            _ = try await tx.apply(Patch(Visit.self, 2).set(\.spot, Spot(latitude: 3, note: "c")))
+        }
+        #expect(try await store.find(Visit.self, 2)?.spot == Spot(latitude: 3, note: "c"))
+    }
+
+    @Test func `a key without a name is listed by its columns`() async throws {
+        let store = try await GraphStore.open(.inMemory, Pair.self)
+        let error = await #expect(throws: GraphError.self) {
+            try await store.fetch(Query(Pair.self).sorted(by: \.size))
+        }
+        #expect(error?.message.contains("the columns left, right, text") == true)
+    }
+}
