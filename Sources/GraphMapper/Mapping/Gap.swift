@@ -5,6 +5,8 @@
 @usableFromInline struct Gap<D: DTO> where D.Model: AnyObject {
     /// Whether the DTO leaves the property open.
     @usableFromInline let isOpen: (UnsafePointer<D>) -> Bool
+    /// Whether it says nothing at all of the property.
+    @usableFromInline let isUnset: (UnsafePointer<D>) -> Bool
     /// Whether the property is a list of nested DTOs.
     @usableFromInline let isList: Bool
     /// Whether what it leaves open is the rest of a list.
@@ -16,10 +18,12 @@
     @usableFromInline let undo: ((Any, D.Model) throws -> Void)?
 
     @usableFromInline init(
-        isOpen: @escaping (UnsafePointer<D>) -> Bool, isList: Bool = false, isPartial: Bool = false,
+        isOpen: @escaping (UnsafePointer<D>) -> Bool, isUnset: ((UnsafePointer<D>) -> Bool)? = nil,
+        isList: Bool = false, isPartial: Bool = false,
         filled: @escaping (D, D, Bool) throws -> Any?, undo: ((Any, D.Model) throws -> Void)? = nil
     ) {
         self.isOpen = isOpen
+        self.isUnset = isUnset ?? isOpen
         self.isList = isList
         self.isPartial = isPartial
         self.filled = filled

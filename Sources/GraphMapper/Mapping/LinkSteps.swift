@@ -219,6 +219,10 @@ extension Step {
         step.letGo = { table, core, bit in
             letGo(table, core, C.self, bit, ids: { targetIDs($0, haveIDs) }, linked: { models($0) })
         }
+        step.before = { table, slot, core in
+            guard let targets = try? core.table(C.self) else { return [] }
+            return table.withPointer(to: slot, of: table.snapshots) { targetIDs($0, haveIDs) }.compactMap(targets.model)
+        }
         step.drop = { object, core, all in dropTargets(object, C.self, core, all, models, set) }
         step.link = { table, index, core in
             let targets = try core.table(C.self)
@@ -328,6 +332,13 @@ extension Step {
                 set(object, models)
                 holding.fill(slot, models)
             }
+        }
+        step.before = { table, slot, core in
+            guard let object = table.model(at: slot), let holding = try? core.table(C.self).holding(foreignKey) else {
+                return []
+            }
+            let gone = letGoHeld(table, core, C.self, foreignKey, key: key, linked: { get($0) })
+            return get(object).filter { holding.held(slot, $0) } + gone.filter { $0.1 === object }.map(\.0)
         }
         step.drop = { object, core, all in dropTargets(object, C.self, core, all, get, set) }
         step.objects = { get($0) }

@@ -85,7 +85,7 @@ where
 
     @usableFromInline func gap(_ isList: Bool, _ answer: @escaping (Tristate<[C]>) throws -> Any) -> Gap<D> {
         Gap(
-            isOpen: { isOpen($0) }, isList: isList, isPartial: isPartial,
+            isOpen: { isOpen($0) }, isUnset: { get($0).isUnset }, isList: isList, isPartial: isPartial,
             filled: { dto, other, isLater in try filled(dto, other, isLater).map(answer) })
     }
 
@@ -133,24 +133,51 @@ where
         for index in table.arrived.prefix(table.followed[step]) {
             let slot = Int(table.slots[Int(index)])
             guard let dto = table.incoming[Int(index)], let object = table.model(at: slot) else { continue }
-            if let old = table.snapshot(slot), try withUnsafePointer(to: old, { try !isClean($0, object, core) }),
-                table.isKnown(table.mapping.steps[step], step, object, slot),
-                !table.isSaidElsewhere(table.mapping.steps[step], slot)
-            {
+            let state = state(dto)
+            guard !state.isUnset else {
+                if table.baselines[path]?[slot] == nil { table.noteBaseline(path, slot, try ids(object, core)) }
                 continue
             }
-            let state = state(dto)
-            if !state.isUnset {
-                let children = try ids(state.value ?? [], of: table.ids[Int(index)]).map { try targets.required($0) }
-                set(object, isPartial && state.value != nil ? union(models(object), children) : children)
+            let children = try ids(state.value ?? [], of: table.ids[Int(index)]).map { try targets.required($0) }
+            if isPartial, state.value != nil {
+                let isEdited = table.isEdited(step, slot, object)
+                let before = isEdited ? try taken(table, step, slot, object, core) : nil
+                try add(children, to: object, before, table, step, slot, core)
+            } else if !table.keeps(step, slot, object) {
+                set(object, children)
             }
-            if withUnsafePointer(to: dto, isOpen) { table.noteBaseline(path, slot, try ids(object, core)) }
         }
     }
 
-    private func union(_ old: [C.Model], _ new: [C.Model]) -> [C.Model] {
-        var known = Set(old.map(ObjectIdentifier.init))
-        return old + new.filter { known.insert(ObjectIdentifier($0)).inserted }
+    /// The list as the session last took it.
+    private func taken(
+        _ table: Table<D>, _ step: Int, _ slot: Int, _ object: D.Model, _ core: SessionCore
+    ) throws -> [C.ID] {
+        let targets = try core.table(C.self)
+        let link = table.mapping.steps[step]
+        if table.isTakenHere(link, slot), let dto = table.snapshot(slot), let known = known(dto, object, core) {
+            return known
+        }
+        guard let linked = table.linkedElsewhere(link, object) else {
+            return try table.baselines[path]?[slot] as? [C.ID] ?? ids(object, core)
+        }
+        return linked.compactMap { $0 as? C.Model }.map(targets.mapping.idOf)
+    }
+
+    /// Adds a page to a list: what is new goes to the end, what the app has taken out since `before` was there stays out.
+    ///
+    /// - Parameter before: nil if the app has not changed the list.
+    private func add(
+        _ page: [C.Model], to object: D.Model, _ before: [C.ID]?, _ table: Table<D>, _ step: Int, _ slot: Int,
+        _ core: SessionCore
+    ) throws {
+        let targets = try core.table(C.self)
+        let old = models(object)
+        var known = Set(old.map(targets.mapping.idOf)).union(before ?? [])
+        let new = page.filter { known.insert(targets.mapping.idOf($0)).inserted }
+        if !new.isEmpty { set(object, old + new) }
+        table.noteTakenHere(table.mapping.steps[step], slot)
+        try table.noteBaseline(path, slot, before.map { $0 + new.map(targets.mapping.idOf) } ?? ids(object, core))
     }
 
     /// What the first DTO says of the link, with what the second adds; nil if that is nothing.

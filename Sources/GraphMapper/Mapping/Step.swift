@@ -80,6 +80,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var isMany = false
     /// What the links of the table have led to and no longer do, each with its owner. It is given ``bit``.
     @usableFromInline var letGo: ((Table<D>, SessionCore, UInt64) -> [(AnyObject, AnyObject)])?
+    /// What a list of the slot's object held when it was last filled or saved.
+    @usableFromInline var before: ((Table<D>, Int, SessionCore) -> [AnyObject])?
     /// Whom a back-reference names.
     @usableFromInline var named: ((D.Model) -> AnyObject?)?
     /// Whether the property counts the updates of its row.

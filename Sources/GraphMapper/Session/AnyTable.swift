@@ -44,7 +44,7 @@ public class AnyTable {
     func needsCycle() -> GraphError { GraphError(.cycle, "") }
     func readFields() throws {}
     func linkModels() throws {}
-    func finishLoad() {}
+    func finishLoad() throws {}
     func startWalk() {}
     /// Makes links follow what back-references have moved.
     func moveHeld() {}
@@ -56,6 +56,8 @@ public class AnyTable {
     func evict(_ model: AnyObject) {}
     /// Whether the session's backing keeps the type; what it does not keep is mapped, but never written or read again.
     var isStored = true
+    /// Whether the table's DTOs are not stored, but others of their model are.
+    @usableFromInline var isPayload: Bool { false }
     var identityMap: AnyObject { self }
     func hasSnapshot(_ slot: Int) -> Bool { false }
     func forgetSnapshot(_ slot: Int) {}
@@ -138,10 +140,20 @@ public class AnyTable {
     func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {}
     func identity(of dto: Any) -> ObjectIdentifier? { nil }
     // What the tables of one model tell each other.
-    var slotsUnderWay: ContiguousArray<Int32> { [] }
+    var objectsUnderWay: [AnyObject] { [] }
     func forgetUnsaved() {}
     func forgetUndone() {}
     func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { nil }
+    func said(of model: AnyObject, _ path: AnyKeyPath) -> Said? { nil }
+    func hasSnapshot(of model: AnyObject) -> Bool { false }
+    func maps(_ path: AnyKeyPath) -> Bool { false }
+    /// Whether the model has what its DTO of this table has given it; nil if that is not the last that the session took.
+    func hasTaken(_ model: AnyObject, _ path: AnyKeyPath) -> Bool? { nil }
+    /// What the model's DTO of this table has in a list; nil if it has none.
+    func linked(by model: AnyObject, _ path: AnyKeyPath) -> [AnyObject]? { nil }
+    /// Notes what the session has taken from another table's DTO of the model.
+    func noteTaken(_ model: AnyObject, from other: AnyTable) {}
+    func tellTaken() {}
     /// The model's properties that the mapping reads, links aside.
     var fieldPaths: [AnyKeyPath] { [] }
     var hasBaselines: Bool { false }

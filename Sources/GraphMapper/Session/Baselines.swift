@@ -22,6 +22,7 @@ extension Table {
 
     func forgetBaselines(_ slot: Int) {
         for path in baselines.keys { baselines[path]?[slot] = nil }
+        for path in elsewhere.keys { elsewhere[path]?.remove(slot) }
     }
 
     // MARK: While a load gathers
@@ -43,7 +44,7 @@ extension Table {
         return try D.schema.make { added[$0] ?? dto[keyPath: D.schema.properties[$0].path] }
     }
 
-    /// Makes the DTOs of the load say also what those of earlier loads have said.
+    /// Makes DTOs that say also what those of earlier loads have said. The models take only what the new ones say.
     func fillFromEarlier() throws {
         guard mapping.hasGaps else { return }
         if let filling { throw filling }
@@ -51,8 +52,13 @@ extension Table {
             guard let dto = incoming[Int(index)], let old = identity.slot(ids[Int(index)]).flatMap(snapshot) else {
                 continue
             }
-            incoming[Int(index)] = try filled(dto, from: old, isLater: true)
+            gapless[Int(index)] = try filled(dto, from: old, isLater: true)
         }
+    }
+
+    func takeGapless() {
+        for (index, dto) in gapless { incoming[index] = dto }
+        gapless = [:]
     }
 
     /// Notes what the models have in fields that the DTOs of the load leave open, when everything is linked.

@@ -18,6 +18,8 @@ extension Table {
         copies = []
         vanishing = []
         filling = nil
+        gapless = [:]
+        refused = [:]
         adoptable = [:]
         expanded = 0
         requests = []

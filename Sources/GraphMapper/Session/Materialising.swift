@@ -105,13 +105,14 @@ extension Table {
 
     @inlinable func readEach() throws {
         grow(to: identity.models.count)
-        let isShared = core.isShared(self)
+        let isShared = core.isShared(self) || isPayload
         for index in arrived {
             let slot = Int(slots[Int(index)])
             guard let model = model(at: slot) else { continue }
             let isOld = snapshots[slot] != nil
             try withPointer(to: Int(index), of: incoming) { dto in
                 guard isOld || isShared && isKnownElsewhere(slot) else { return try mapping.readAll(dto, model) }
+                guard !isPayload else { return try take(dto, slot, model) }
                 for step in mapping.steps {
                     guard let read = step.read else { continue }
                     if !isOld {
@@ -188,13 +189,14 @@ extension Table {
         count: (UnsafePointer<D>) -> Int, body: (D.Model, Range<Int>) throws -> Void
     ) throws {
         var start = 0
+        let isPayload = isPayload
         for index in arrived.prefix(followed[step]) {
             let slot = Int(slots[Int(index)])
             let range = start..<start + withPointer(to: Int(index), of: incoming, count)
             start = range.upperBound
             guard let model = model(at: slot) else { continue }
-            if snapshots[slot] != nil, try !self.isClean(isClean, slot, model),
-                isKnown(mapping.steps[step], step, model, slot), !isSaidElsewhere(mapping.steps[step], slot)
+            if snapshots[slot] != nil || isPayload, try isPayload || !self.isClean(isClean, slot, model),
+                keeps(step, slot, model)
             {
                 continue
             }

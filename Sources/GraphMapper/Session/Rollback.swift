@@ -12,9 +12,9 @@ extension GraphSession {
 extension SessionCore {
     func rollBack() throws {
         for table in order { table.forgetPending() }
-        let payloads = order.filter { isPayload($0) }
+        let payloads = order.filter(\.isPayload)
         for table in payloads { table.forgetUnsaved() }
-        for table in order where !table.isStored && !isPayload(table) { try table.rollBack() }
+        for table in order where !table.isStored && !table.isPayload { try table.rollBack() }
         for table in order where table.isStored { try table.rollBack() }
         for table in payloads { table.forgetUndone() }
     }
@@ -23,11 +23,11 @@ extension SessionCore {
 extension Table {
     /// Forgets objects that are not stored. Of one that the load under way has found stored, it forgets the payload.
     func forgetUnsavedObjects() {
-        let stored = core.sharing(self).filter(\.isStored)
-        let arriving = stored.reduce(into: Set<Int32>()) { $0.formUnion($1.slotsUnderWay) }
-        for slot in snapshots.indices where !stored.contains(where: { $0.hasSnapshot(slot) }) {
-            guard let dto = snapshots[slot] else { continue }
-            if arriving.contains(Int32(truncatingIfNeeded: slot)) { forgetSnapshot(slot) } else { forget(dto.id) }
+        let stored = kin.filter(\.isStored)
+        let arriving = Set(stored.flatMap { $0.objectsUnderWay }.map(ObjectIdentifier.init))
+        for slot in snapshots.indices where snapshots[slot] != nil {
+            guard let model = model(at: slot), !stored.contains(where: { $0.hasSnapshot(of: model) }) else { continue }
+            if arriving.contains(ObjectIdentifier(model)) { forgetSnapshot(slot) } else { forget(mapping.idOf(model)) }
         }
     }
 
@@ -36,7 +36,7 @@ extension Table {
         for slot in snapshots.indices where snapshots[slot] != nil {
             guard let model = model(at: slot) else { continue }
             let isAsCame = mapping.steps.allSatisfy { isUnedited($0.isClean, slot, model) }
-            if !isAsCame { forgetSnapshot(slot) }
+            if isAsCame { noteUndone(slot) } else { forgetSnapshot(slot) }
         }
     }
 

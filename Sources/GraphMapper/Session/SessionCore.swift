@@ -17,6 +17,8 @@ public final class SessionCore {
     @usableFromInline var merge: ((Conflict) -> Conflict.Resolution)?
     /// The tables by the identity map that they share.
     private var sharers: [ObjectIdentifier: [AnyTable]] = [:]
+    /// The tables by the class of their models: those of DTOs without an id are among them.
+    private var kin: [ObjectIdentifier: [AnyTable]] = [:]
     /// What the backing checks.
     var uniqueColumns: (String) -> [[String]] = { _ in [] }
     var defersForeignKeys: () -> Bool = { true }
@@ -28,8 +30,10 @@ public final class SessionCore {
 
     @usableFromInline func isShared(_ table: AnyTable) -> Bool { sharing(table).count > 1 }
 
-    /// Whether the table's DTOs are not stored, but others of their model are.
-    func isPayload(_ table: AnyTable) -> Bool { !table.isStored && sharing(table).contains(where: \.isStored) }
+    /// The other tables of models of this class.
+    func kin<Model: AnyObject>(of table: AnyTable, _: Model.Type) -> [AnyTable] {
+        kin[ObjectIdentifier(Model.self), default: []].filter { $0 !== table }
+    }
 
     /// Whether a new object is written through this table: the first one of its model that the backing keeps. An object
     /// that another table has read or written is written through that one.
@@ -51,6 +55,7 @@ public final class SessionCore {
         tables[ObjectIdentifier(D.self)] = table
         order.append(table)
         sharers[ObjectIdentifier(identity), default: []].append(table)
+        kin[ObjectIdentifier(D.Model.self), default: []].append(table)
     }
 
     /// Without tables nothing can be done by a mapping that has mistakes.
@@ -136,7 +141,8 @@ public final class SessionCore {
         for table in order { try table.readFields() }
         for table in order { try table.linkModels() }
         let hasVanished = order.contains { $0.hasVanishing }
-        for table in order { table.finishLoad() }
+        for table in order { try table.finishLoad() }
+        for table in order { table.tellTaken() }
         guard hasVanished else { return }
         for table in order { table.hideVanished() }
         for table in order { table.dropDeleted() }

@@ -20,6 +20,7 @@ extension Table {
         guard let dto = snapshot(slot), let model = model(at: slot),
             let step = mapping.steps.first(where: { $0.modelPath == path })
         else { return nil }
+        if isPayload, isElsewhere(step, slot) { return isTaken(step, slot, model) ? nil : .changed }
         let isEdited = !isUnedited(step.isClean, slot, model)
         guard let gap = step.gap, withUnsafePointer(to: dto, gap.isOpen) else { return isEdited ? .changed : .whole }
         // What the app has put into a list of which not everything is known comes on top of what is stored.
@@ -67,7 +68,8 @@ extension Table {
 
     /// Whether the object came by another type's DTO before.
     @usableFromInline func isKnownElsewhere(_ slot: Int) -> Bool {
-        core.sharing(self).contains { $0 !== self && $0.hasSnapshot(slot) }
+        guard isPayload else { return core.sharing(self).contains { $0 !== self && $0.hasSnapshot(slot) } }
+        return identity.models[slot].map { model in kin.contains { $0.hasSnapshot(of: model) } } ?? false
     }
 
     /// Whether a property of an object whose first DTO of this type has come keeps what it has: by another type's DTO,
@@ -96,6 +98,11 @@ extension Table {
         }
     }
 
+    /// Whether the property has what it had when another type's DTO came that says nothing of it.
+    func isAsNoted(_ step: Step<D>, _ slot: Int, _ model: D.Model) -> Bool {
+        step.property.flatMap { baselines[$0]?[slot] }.map { isNoted($0, step, model) } ?? true
+    }
+
     private func isNoted(_ old: Any, _ step: Step<D>, _ model: D.Model) -> Bool {
         func isSame<V: Storable>(_ old: V, _ now: Any) -> Bool { (now as? V).map { V.isSame(old, $0) } ?? false }
         guard let old = old as? any Storable, let now = try? step.answer?(model, nil, core) else { return false }
@@ -105,7 +112,7 @@ extension Table {
     /// What puts back, after a link step, what objects whose first DTO of this type has come keep: the whole link, or
     /// objects in addition to those of the DTO.
     func holdLinks(_ step: Step<D>) -> [() -> Void] {
-        guard core.sharing(self).count > 1, let path = step.modelPath else { return [] }
+        guard !isPayload, core.sharing(self).count > 1, let path = step.modelPath else { return [] }
         var putBack: [() -> Void] = []
         for index in arrived {
             let slot = Int(slots[Int(index)])

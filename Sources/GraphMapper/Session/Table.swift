@@ -62,6 +62,18 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     /// By property and slot, what the model had when a DTO came that leaves the property open.
     var baselines: [AnyKeyPath: [Int: Any]] = [:]
+    /// By property of the model, the slots of objects whose property the session has last taken from elsewhere than from
+    /// the DTO here, although that says something.
+    var elsewhere: [AnyKeyPath: Set<Int>] = [:]
+    /// DTOs of the load under way with what earlier ones have said.
+    var gapless: [Int: D] = [:]
+    /// By slot, the steps of what DTOs of the load say and their models do not take.
+    var refused: [Int: Set<Int>] = [:]
+    /// Models that DTOs of the load have reached, for the other tables of their class.
+    var reached: [D.Model] = []
+    /// The other tables of models of this class.
+    var kin: [AnyTable] { core.kin(of: self, D.Model.self) }
+    private lazy var isOfPayloads = !isStored && kin.contains(where: \.isStored)
     /// Objects that the load under way takes for those of DTOs without an id.
     var adoptable: [IDKey<D.ID>: D.Model] = [:]
     /// Why a copy could not be merged.
@@ -171,8 +183,12 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         try mapping.passes.read(self)
     }
     override func linkModels() throws { try linkEach() }
-    override func finishLoad() {
+    @usableFromInline override var isPayload: Bool { isOfPayloads }
+    override func finishLoad() throws {
         noteVanished()
+        noteReached()
+        takeGapless()
+        try takeRefused()
         noteGaps()
         noteElsewhere()
         mapping.passes.finish(self)
@@ -294,10 +310,19 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func forgetDropped() { identity.dropped = [:] }
     override func evict(_ model: AnyObject) { evictModel(model) }
 
-    override var slotsUnderWay: ContiguousArray<Int32> { slots }
+    override var objectsUnderWay: [AnyObject] { slots.compactMap { model(at: Int($0)) } }
     override func forgetUnsaved() { forgetUnsavedObjects() }
     override func forgetUndone() { forgetUndonePayloads() }
     override func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { says(slot, path) }
+    override func said(of model: AnyObject, _ path: AnyKeyPath) -> Said? {
+        slot(ofLoaded: model).flatMap { says($0, path) }
+    }
+    override func hasSnapshot(of model: AnyObject) -> Bool { slot(ofLoaded: model) != nil }
+    override func maps(_ path: AnyKeyPath) -> Bool { mapping.steps.contains { $0.modelPath == path } }
+    override func hasTaken(_ model: AnyObject, _ path: AnyKeyPath) -> Bool? { hasWhatCame(model, path) }
+    override func linked(by model: AnyObject, _ path: AnyKeyPath) -> [AnyObject]? { targets(of: model, path) }
+    override func noteTaken(_ model: AnyObject, from other: AnyTable) { noteTakenElsewhere(model, other) }
+    override func tellTaken() { tellReached() }
     override var fieldPaths: [AnyKeyPath] { mapping.steps.compactMap { $0.read == nil ? nil : $0.modelPath } }
     override var hasBaselines: Bool { !baselines.isEmpty }
     override func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) { noteUnsaidField(slot, path) }

@@ -157,6 +157,8 @@ extension Table {
         }
         if !identity.dropped.isEmpty { plan.isDeleting = true }
         let held = holdings.values.map { ($0, $0.pending) }
+        let looked = partial?.compared
+        plan.commit.append { [self] in tellSaved(looked) }
         plan.commit.append(marksTaken())
         plan.commit.append { [self] in
             // Objects added while the save waited are left for the next one.

@@ -1,0 +1,159 @@
+/// What the session has last taken for a property, from a payload, a record, or a save.
+///
+/// A payload replaces that, and nothing else: what the model has besides is the app's, and not saved. A payload's own
+/// DTO is what was taken, unless ``Table/elsewhere`` says that it was refused, or that a record came later.
+extension Table {
+    /// The slot of an object that has a DTO here.
+    func slot(ofLoaded model: AnyObject) -> Int? {
+        (model as? D.Model).flatMap(knownSlot).flatMap { snapshot($0) == nil ? nil : $0 }
+    }
+
+    func isElsewhere(_ step: Step<D>, _ slot: Int) -> Bool {
+        step.modelPath.map { elsewhere[$0]?.contains(slot) ?? false } ?? false
+    }
+
+    private func isUnset(_ step: Step<D>, _ slot: Int) -> Bool {
+        guard let gap = step.gap else { return false }
+        return withPointer(to: slot, of: snapshots, gap.isUnset)
+    }
+
+    /// Whether the session has last taken the property from the DTO here.
+    @usableFromInline func isTakenHere(_ step: Step<D>, _ slot: Int) -> Bool {
+        snapshot(slot) != nil && !isElsewhere(step, slot) && !isUnset(step, slot)
+    }
+
+    /// Whether the model has what the session has last taken.
+    func isTaken(_ step: Step<D>, _ slot: Int, _ model: D.Model) -> Bool {
+        guard let path = step.modelPath else { return true }
+        if isTakenHere(step, slot) { return isUnedited(step.isClean, slot, model) }
+        let others = kin.compactMap { $0.hasTaken(model, path) }
+        guard others.isEmpty else { return others.contains(true) }
+        if snapshot(slot) != nil { return !isElsewhere(step, slot) && isUnedited(step.isClean, slot, model) }
+        return isAsNoted(step, slot, model) && !kin.contains { $0.said(of: model, path) == .changed }
+    }
+
+    func hasWhatCame(_ model: AnyObject, _ path: AnyKeyPath) -> Bool? {
+        guard let model = model as? D.Model, let slot = slot(ofLoaded: model),
+            let index = mapping.steps.firstIndex(where: { $0.modelPath == path })
+        else { return nil }
+        let step = mapping.steps[index]
+        guard isTakenHere(step, slot) else { return nil }
+        return isUnedited(step.isClean, slot, model) || !isKnown(step, index, model, slot)
+    }
+
+    // MARK: A payload comes
+
+    /// Reads what a payload says where the model has what was last taken.
+    @usableFromInline func take(_ dto: UnsafePointer<D>, _ slot: Int, _ model: D.Model) throws {
+        for step in mapping.steps {
+            guard let read = step.read, step.gap.map({ !$0.isUnset(dto) }) ?? true else { continue }
+            if takes(step, slot, model) { try read(dto, model) }
+        }
+    }
+
+    /// Whether the property takes what a payload says, which is noted.
+    private func takes(_ step: Step<D>, _ slot: Int, _ model: D.Model) -> Bool {
+        guard isTaken(step, slot, model) else {
+            // Where no record has the property, what the payload says is all there is to compare.
+            if let path = step.modelPath, kin.contains(where: { $0.isStored && $0.maps(path) }) {
+                refuse(step, path, slot)
+            }
+            return false
+        }
+        noteTakenHere(step, slot)
+        return true
+    }
+
+    private func refuse(_ step: Step<D>, _ path: AnyKeyPath, _ slot: Int) {
+        if snapshot(slot) == nil {
+            elsewhere[path, default: []].insert(slot)
+        } else if let place = mapping.steps.firstIndex(where: { $0.modelPath == path }) {
+            refused[slot, default: []].insert(place)
+        }
+    }
+
+    /// What a DTO of the load leaves as the DTO that was there: what it says and the model does not take.
+    func takeRefused() throws {
+        guard !refused.isEmpty else { return }
+        for index in arrived {
+            let slot = Int(slots[Int(index)])
+            guard let steps = refused[slot], let dto = incoming[Int(index)], let old = snapshot(slot) else { continue }
+            incoming[Int(index)] = try D.schema.make { [self] place in
+                let isRefused = mapping.entries[place].map(steps.contains) ?? false
+                return (isRefused ? old : dto)[keyPath: D.schema.properties[place].path]
+            }
+        }
+        refused = [:]
+    }
+
+    @usableFromInline func noteTakenHere(_ step: Step<D>, _ slot: Int) {
+        if let path = step.modelPath { elsewhere[path]?.remove(slot) }
+    }
+
+    /// Whether a link keeps what the model has, which is noted.
+    @usableFromInline func keeps(_ index: Int, _ slot: Int, _ model: D.Model) -> Bool {
+        guard isPayload else { return isEdited(index, slot, model) }
+        return (snapshot(slot) != nil || isKnownElsewhere(slot)) && !takes(mapping.steps[index], slot, model)
+    }
+
+    /// Whether the app has changed a link.
+    @usableFromInline func isEdited(_ index: Int, _ slot: Int, _ model: D.Model) -> Bool {
+        let step = mapping.steps[index]
+        guard isPayload else {
+            return snapshot(slot) != nil && !isUnedited(step.isClean, slot, model)
+                && isKnown(step, index, model, slot) && !isSaidElsewhere(step, slot)
+        }
+        return (snapshot(slot) != nil || isKnownElsewhere(slot)) && !isTaken(step, slot, model)
+    }
+
+    /// What a record has in a list of the model.
+    func linkedElsewhere(_ step: Step<D>, _ model: D.Model) -> [AnyObject]? {
+        step.modelPath.flatMap { path in kin.lazy.compactMap { $0.linked(by: model, path) }.first }
+    }
+
+    func targets(of model: AnyObject, _ path: AnyKeyPath) -> [AnyObject]? {
+        guard isStored, let slot = slot(ofLoaded: model) else { return nil }
+        return mapping.steps.first { $0.modelPath == path }?.before?(self, slot, core)
+    }
+
+    // MARK: Anything else comes
+
+    func noteReached() {
+        guard kin.contains(where: \.isPayload) else { return }
+        reached = arrived.compactMap { incoming[Int($0)] == nil ? nil : model(at: Int(slots[Int($0)])) }
+    }
+
+    func tellReached() {
+        for table in kin where table.isPayload { for model in reached { table.noteTaken(model, from: self) } }
+        reached = []
+    }
+
+    /// Tells the payloads that the models have what is stored, as far as they do.
+    ///
+    /// - Parameter looked: the slots that a save of what is edited has compared; nil for a save of everything.
+    func tellSaved(_ looked: Set<Int>?) {
+        let payloads = kin.filter(\.isPayload)
+        guard !payloads.isEmpty else { return }
+        for slot in looked.map(Array.init) ?? Array(snapshots.indices) {
+            guard snapshot(slot) != nil, let model = model(at: slot) else { continue }
+            for table in payloads { table.noteTaken(model, from: self) }
+        }
+    }
+
+    /// Notes that an object has what is stored, whatever payloads have said.
+    func noteUndone(_ slot: Int) {
+        for path in mapping.steps.compactMap(\.modelPath) where kin.contains(where: { $0.isStored && $0.maps(path) }) {
+            elsewhere[path, default: []].insert(slot)
+        }
+    }
+
+    func noteTakenElsewhere(_ model: AnyObject, _ other: AnyTable) {
+        guard let model = model as? D.Model, let slot = slot(ofLoaded: model) else { return }
+        for step in mapping.steps {
+            guard let path = step.modelPath, !isUnset(step, slot), !isUnedited(step.isClean, slot, model),
+                other.hasTaken(model, path) == true
+            else { continue }
+            elsewhere[path, default: []].insert(slot)
+        }
+    }
+}
