@@ -139,10 +139,12 @@ extension Table {
 
     /// What puts the mapped properties of the objects that are new, deleted or edited back.
     func editedModels() -> [() -> Void] {
+        // A link to what is about to be deleted counts as empty, and so may look unedited.
+        let isDeleting = core.order.contains(where: \.hasDeletions)
         let edited = identity.models.indices.compactMap { slot -> D.Model? in
             guard let model = model(at: slot) else { return nil }
             let isEdited =
-                snapshot(slot) == nil || identity.deleted.contains(slot) || vanished.contains(slot)
+                isDeleting || snapshot(slot) == nil || identity.deleted.contains(slot) || vanished.contains(slot)
                 || mapping.steps.contains { !isUnedited($0.isClean, slot, model) || $0.restoreHeld != nil }
             return isEdited ? model : nil
         }

@@ -113,6 +113,8 @@ public class AnyTable {
     func mark(_ slot: Int, isDeleted: Bool) {}
     // Rows that a save finds under the ids of new objects.
     var hasInsertions: Bool { false }
+    /// Whether the app has deleted any object since the last save.
+    var hasDeletions: Bool { false }
     func lookUp(in source: any GraphSource) async throws -> Bool { false }
     func wantFound() {}
     func endLookUp() {}

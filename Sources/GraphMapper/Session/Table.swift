@@ -266,6 +266,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         if isDeleted { identity.deleted.insert(slot) } else { identity.deleted.remove(slot) }
     }
     override var hasInsertions: Bool { !inserting.isEmpty }
+    override var hasDeletions: Bool { !identity.deleted.isEmpty || !identity.dropped.isEmpty }
     override func lookUp(in source: any GraphSource) async throws -> Bool { try await findRows(in: source) }
     override func wantFound() { wantFoundRows() }
     override func endLookUp() { rows = [:] }

@@ -238,6 +238,17 @@ extension ReadTransaction {
         #expect(try await session.save().isEmpty)
     }
 
+    @Test func `a link to an object that is deleted, neither saved, is as before`() async throws {
+        let world = try await EditedWorld()
+        let (session, nodes) = (world.session, world.nodes)
+        nodes[0].single = nodes[4]
+        try session.delete(nodes[4])
+        await #expect(throws: Stop.self) { try await session.savepoint { throw Stop() } }
+        #expect(nodes[0].single === nodes[4] && session.state(of: nodes[4]) == .deleted)
+        try await session.save()
+        #expect(nodes[0].single == nil)
+    }
+
     @Test func `without a database it undoes the models`() async throws {
         let session = GraphSession(NodeRecord.mapping)
         let nodes = try session.map([NodeRecord(id: 1, value: "a", single: nil, many: [])])
