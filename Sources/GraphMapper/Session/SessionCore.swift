@@ -64,6 +64,10 @@ public final class SessionCore {
         order = []
     }
 
+    /// The table of a DTO type.
+    ///
+    /// Only a type without a mapping has none, and start-up validation has refused links to such: so steps that cannot
+    /// throw ask with `try?` and hide no error of an app's.
     @inlinable func table<D: Mappable>(_ type: D.Type) throws -> Table<D>
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         guard let table = tables[ObjectIdentifier(type)] else { throw missing(type) }
