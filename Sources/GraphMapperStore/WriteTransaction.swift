@@ -139,8 +139,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
         try check()
-        for (place, change) in zip(changes.indices, changes) {
-            if let found = try mismatch(of: change) { return ChangeSet.Mismatch(place: place, found: found) }
+        for place in changes.indices {
+            if let found = try mismatch(of: changes[place]) { return ChangeSet.Mismatch(place: place, found: found) }
         }
         return nil
     }
@@ -233,11 +233,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             if connection.changeCount == 0 {
                 return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))
             }
-            try connection.executeEach(
-                list.insert,
-                stride(from: width, to: link.targets.count, by: width).lazy.map { start in
-                    link.key + [.integer(Int64(start / width + 1) * Layout.gap)] + link.targets[start..<start + width]
-                })
+            let position = link.key.count + 1
+            try connection.executeEach(list.insert, 1..<link.targets.count / width) { statement, place in
+                if place == 1 { try statement.bind(link.key[...], at: 1) }
+                try statement.bind(.integer(Int64(place + 1) * Layout.gap), at: position)
+                try statement.bind(link.targets[place * width..<(place + 1) * width], at: position + 1)
+            }
             return nil
         }
         let rows = try rows(list, link)

@@ -16,7 +16,7 @@ where
         self.init(
             .reference(
                 from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
+                set: { $0[keyPath: to()] = $1 }, answer: { $0 }))
     }
 
     /// By a required `Ref` into an optional property.
@@ -79,7 +79,7 @@ where
                 .open(
                     from(), to(), get: { .value($0.value(at: from()).map { [$0] } ?? []) },
                     models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
-                    answer: { $0.value?.first as Any }, isList: false))
+                    answer: { $0.value?.first }, isList: false))
         } else {
             self.init(
                 .nestedOne(

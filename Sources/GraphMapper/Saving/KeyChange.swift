@@ -120,9 +120,9 @@ extension Table {
                 guard let model = model(at: slot),
                     let step = mapping.steps.first(where: { step in
                         step.property == properties[place].path && step.link == nil
-                    }), let read = step.read, let answer = step.answer
+                    }), let read = step.read
                 else { continue }
-                guard let now = try? answer(model, row, core), let value = moved(now) else { continue }
+                guard let now = try? step.value(of: model, row, core), let value = moved(now) else { continue }
                 let copy = try with([place: value], row)
                 changes.append { withUnsafePointer(to: copy) { try? read($0, model) } }
             }

@@ -72,7 +72,7 @@ extension Table {
                 guard let path = step.property else { continue }
                 if !withUnsafePointer(to: dto, gap.isOpen) {
                     baselines[path]?[slot] = nil
-                } else if baselines[path]?[slot] == nil, let now = try? step.answer?(model, nil, core) {
+                } else if baselines[path]?[slot] == nil, let now = try? step.value(of: model, nil, core) {
                     noteBaseline(path, slot, now)
                 }
             }

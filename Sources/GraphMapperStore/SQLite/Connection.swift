@@ -52,15 +52,16 @@ final class Connection: @unchecked Sendable {
         try run(sql, values) { _ in }
     }
 
-    /// Runs one statement once for each of the values, prepared and found but once.
-    func executeEach(_ sql: String, _ values: some Sequence<[StoredValue]>) throws {
+    /// Runs one statement once for each number, prepared and found but once. What `bind` leaves alone stays bound.
+    func executeEach(_ sql: String, _ numbers: Range<Int>, bind: (Statement, Int) throws -> Void) throws {
         let statement = try prepare(sql, isCached: true)
-        for values in values {
-            defer { statement.reset() }
+        defer { statement.reset() }
+        for number in numbers {
             statementCount += 1
             try onStatement?(sql)
-            try statement.bind(values)
+            try bind(statement, number)
             while try statement.step() {}
+            statement.rewind()
         }
     }
 

@@ -36,19 +36,21 @@ final class Statement {
         return sqlite3_prepare_v3(database, sql, -1, 0, &prepared, nil) != SQLITE_OK || prepared != nil
     }
 
-    func bind(_ values: [StoredValue]) throws {
-        for (index, value) in values.enumerated() {
-            if case .real(let number) = value, number.isNaN {
-                // SQLite would take it for NULL.
-                throw StoreError(
-                    .misuse, "value \(index + 1) is not a number, as a Date of NaN is not; nothing was written",
-                    sql: sql)
-            }
-            let code = bind(value, Int32(index + 1))
-            guard code == SQLITE_OK else {
-                throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
-            }
+    func bind(_ values: [StoredValue]) throws { try bind(values[...], at: 1) }
+
+    /// Binds values one after the other, the first one at `index`.
+    func bind(_ values: ArraySlice<StoredValue>, at index: Int) throws {
+        for place in values.indices { try bind(values[place], at: index + place - values.startIndex) }
+    }
+
+    func bind(_ value: StoredValue, at index: Int) throws {
+        if case .real(let number) = value, number.isNaN {
+            // SQLite would take it for NULL.
+            throw StoreError(
+                .misuse, "value \(index) is not a number, as a Date of NaN is not; nothing was written", sql: sql)
         }
+        let code = bind(value, Int32(index))
+        guard code == SQLITE_OK else { throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql) }
     }
 
     private func bind(_ value: StoredValue, _ index: Int32) -> Int32 {
@@ -79,6 +81,9 @@ final class Statement {
         }
     }
 
+    /// Readies it for the next run with what is bound.
+    func rewind() { sqlite3_reset(handle) }
+
     func reset() {
         sqlite3_reset(handle)
         sqlite3_clear_bindings(handle)
@@ -98,7 +103,7 @@ final class Statement {
         case SQLITE_BLOB:
             let start = sqlite3_column_blob(handle, column)
             return .blob(
-                [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))))
+                Bytes(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))))
         default: return .null
         }
     }
