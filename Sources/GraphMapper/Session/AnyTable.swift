@@ -102,6 +102,24 @@ public class AnyTable {
     func heldObjects() -> [AnyObject] { [] }
     func unlink(_ object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {}
     func forgetAll() {}
+    // Models that nobody else holds.
+    var slotCount: Int { 0 }
+    /// How many slots are used.
+    var idCount: Int { 0 }
+    func isHeldOnlyHere(_ slot: Int) -> Bool { false }
+    func isAsStored(_ slot: Int) -> Bool { false }
+    func slot(holding object: AnyObject) -> Int? { nil }
+    func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool { true }
+    func held(by owner: Int, _ foreignKey: AnyKeyPath) -> [ObjectIdentifier] { [] }
+    func forgetHeld(by owner: Int, _ foreignKey: AnyKeyPath) {}
+    func emptyLinks(_ slot: Int) -> [EmptiedLink] { [] }
+    func setLink(_ slot: Int, _ step: Int, _ objects: [AnyObject]) {}
+    func gatherTargets(of slot: Int, into targets: inout [ObjectIdentifier]) {}
+    func orphansToBe() -> [(AnyObject, AnyObject)] { [] }
+    func leaveToKin() -> [() -> Void] { [] }
+    func letGo(_ slot: Int) {}
+    func numberSlots() -> SlotNumbers { SlotNumbers() }
+    func renumber(_ numbers: [ObjectIdentifier: SlotNumbers]) {}
     // Savepoints.
     func remember() -> () -> Void { {} }
     func rememberEdited() -> [() -> Void] { [] }

@@ -271,13 +271,6 @@ extension Table {
     }
 }
 
-extension Step {
-    /// What the model's link leads to.
-    fileprivate func linked(_ model: D.Model) -> [AnyObject] {
-        objects?(model) ?? named?(model).map { [$0] } ?? []
-    }
-}
-
 extension GraphError {
     /// One error for all conflicts of a graph with the app's changes.
     fileprivate init(merging conflicts: [Conflict]) {

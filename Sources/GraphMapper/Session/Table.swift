@@ -256,6 +256,30 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         emptyLinks(of: object, visit)
     }
     override func forgetAll() { forgetEverything() }
+    override var slotCount: Int { identity.models.count }
+    override var idCount: Int { identity.slots.count }
+    override func isHeldOnlyHere(_ slot: Int) -> Bool { isKnownUniquelyReferenced(&identity.models[slot]) }
+    override func isAsStored(_ slot: Int) -> Bool { isAsStoredModel(slot) }
+    override func slot(holding object: AnyObject) -> Int? { (object as? D.Model).flatMap(knownSlot) }
+    override func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool {
+        isHeldAsKnown(by: owner, foreignKey, objects)
+    }
+    override func held(by owner: Int, _ foreignKey: AnyKeyPath) -> [ObjectIdentifier] {
+        holding(foreignKey).held[owner] ?? []
+    }
+    override func forgetHeld(by owner: Int, _ foreignKey: AnyKeyPath) { holding(foreignKey).held[owner] = nil }
+    override func emptyLinks(_ slot: Int) -> [EmptiedLink] { emptiedLinks(of: slot) }
+    override func setLink(_ slot: Int, _ step: Int, _ objects: [AnyObject]) {
+        if let model = model(at: slot) { mapping.steps[step].assign?(model, objects) }
+    }
+    override func gatherTargets(of slot: Int, into targets: inout [ObjectIdentifier]) {
+        addTargets(of: slot, to: &targets)
+    }
+    override func orphansToBe() -> [(AnyObject, AnyObject)] { orphanedModels() }
+    override func leaveToKin() -> [() -> Void] { leavingToKin() }
+    override func letGo(_ slot: Int) { letGoOfModel(at: slot) }
+    override func numberSlots() -> SlotNumbers { numberedSlots() }
+    override func renumber(_ numbers: [ObjectIdentifier: SlotNumbers]) { renumberSlots(numbers) }
     override func remember() -> () -> Void { remembered() }
     override func rememberEdited() -> [() -> Void] { editedModels() }
     override var rules: TableRules? { ownRules }
