@@ -309,7 +309,7 @@ extension GraphSession {
 
     @Test func `a long chain is let go of on a small stack`() async throws {
         try await Depth.onSmallStack {
-            let count = 300_000
+            let count = 100_000
             let session = GraphSession(ChainRecord.mapping, retention: .weak)
             weak var last: ChainLink?
             func map() throws {
