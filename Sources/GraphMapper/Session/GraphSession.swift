@@ -103,9 +103,10 @@ public final class GraphSession {
     }
 
     /// The same while the session is held.
-    func mapLoaded<D: Mappable>(_ dtos: [D], _ duplicates: DuplicatePolicy) throws -> [D.Model]
-    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try load(dtos, .all, duplicates) { try core.requireLoaded() }
+    func mapLoaded<D: Mappable>(
+        _ dtos: [D], _ duplicates: DuplicatePolicy, _ loading: Loading = .all
+    ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try load(dtos, loading, duplicates) { try core.requireLoaded() }
     }
 
     /// Loads the DTOs that `roots` fetches, and what they link to as far as `loading` says, from one snapshot of the

@@ -112,29 +112,22 @@ private struct UnusedModels {
 
     /// Finds what the models that are left lead to.
     mutating func mark() {
-        var owned: [ObjectIdentifier: [ObjectIdentifier]] = [:]
-        for table in groups.joined() {
-            for (child, owner) in table.orphansToBe() {
-                owned[ObjectIdentifier(owner), default: []].append(ObjectIdentifier(child))
-            }
-        }
         for group in groups.indices {
             for slot in 0..<groups[group][0].slotCount {
                 let place = Place(group: group, slot: slot)
-                if taken[place] == nil { markTargets(of: place, owned) }
+                if taken[place] == nil { markTargets(of: place) }
             }
         }
         while let place = queue.popLast() {
-            markTargets(of: place, owned)
+            markTargets(of: place)
             for link in taken[place] ?? [] {
                 for case .known(let target) in link.targets { mark(target) }
             }
         }
     }
 
-    private mutating func markTargets(of place: Place, _ owned: [ObjectIdentifier: [ObjectIdentifier]]) {
-        guard let object = groups[place.group][0].object(at: place.slot) else { return }
-        var targets = owned[ObjectIdentifier(object)] ?? []
+    private mutating func markTargets(of place: Place) {
+        var targets: [ObjectIdentifier] = []
         for table in groups[place.group] { table.gatherTargets(of: place.slot, into: &targets) }
         for target in targets { if let place = places[target] { mark(place) } }
     }
@@ -186,11 +179,17 @@ extension Table {
         guard let model = model(at: slot), !identity.deleted.contains(slot) else { return false }
         return mapping.steps.indices.allSatisfy { index in
             let step = mapping.steps[index]
-            if let inverse = step.inverse, let linked = step.objects, let targets = target(of: step) {
-                return targets.isHeld(by: slot, inverse, linked(model))
-            }
-            return isUnedited(step.isClean, slot, model) || !isKnown(step, index, model, slot)
+            return isUntouched(step, slot, model) || !isKnown(step, index, model, slot)
         }
+    }
+
+    /// Whether the app has left a property alone: also a link that the other side's foreign key holds, which is compared
+    /// with what it was filled with.
+    func isUntouched(_ step: Step<D>, _ slot: Int, _ model: D.Model) -> Bool {
+        guard let inverse = step.inverse, let linked = step.objects, let targets = target(of: step) else {
+            return isUnedited(step.isClean, slot, model)
+        }
+        return targets.isHeld(by: slot, inverse, linked(model))
     }
 
     /// Whether an owner's link has what it had when it was last filled or saved.
@@ -205,6 +204,12 @@ extension Table {
         for step in mapping.steps {
             guard let targets = target(of: step) else { continue }
             found += step.linked(model).map(ObjectIdentifier.init)
+            // A roll-back leads there again, and an owned child that was let go of is to be deleted.
+            if let before = step.before, step.inverse == nil, snapshot(slot) != nil,
+                !isUnedited(step.isClean, slot, model)
+            {
+                found += before(self, slot, core).map(ObjectIdentifier.init)
+            }
             if let inverse = step.inverse {
                 found += targets.held(by: slot, inverse)
             } else if step.named != nil, let property = step.property, let owner = holding(property).name(of: slot),
@@ -212,13 +217,6 @@ extension Table {
             {
                 found.append(ObjectIdentifier(object))
             }
-        }
-    }
-
-    /// What links that own their targets no longer lead to: a save deletes it.
-    func orphanedModels() -> [(AnyObject, AnyObject)] {
-        mapping.steps.flatMap { step in
-            step.rule == .deleteOrphans && step.inverse == nil ? step.letGo?(self, core, step.bit) ?? [] : []
         }
     }
 

@@ -239,9 +239,16 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func rekey(_ slot: Int, to id: Any) throws -> () -> Void { try rekeying(slot, to: id) }
     override func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
     where T.ID: Storable & Hashable { try following(type, from: old, to: new) }
+    override func give(_ number: Int64, to object: AnyObject) throws { try giveKey(number, object) }
+    override func takeKeyBack(from object: AnyObject) { takeBackKey(object) }
+    override func rememberKeys() -> () -> Void { keyedSince() }
     override func relinking() throws -> [() -> Void] { try followingEdits() }
     override var namedIDs: Any? { ids.isEmpty ? nil : ids }
-    override var hasArrived: Bool { !arrived.isEmpty }
+    override var arrivedIDs: Any? {
+        arrived.isEmpty ? nil : ContiguousArray(arrived.map { ids[Int($0)] })
+    }
+    override var rowPaths: [AnyKeyPath] { mapping.steps.compactMap { $0.inverse == nil ? $0.modelPath : nil } }
+    override func takeForEdits(_ ids: Any) -> () -> [TakenBack] { takingForEdits(ids) }
     override var modelPaths: [AnyKeyPath] { mapping.steps.compactMap(\.modelPath) }
     override func forgetSaid(_ ids: Any) { forgetStoredPayloads(ids) }
     override func fetch(_ ids: Any, from source: any GraphSource) async throws {
@@ -275,7 +282,6 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func gatherTargets(of slot: Int, into targets: inout [ObjectIdentifier]) {
         addTargets(of: slot, to: &targets)
     }
-    override func orphansToBe() -> [(AnyObject, AnyObject)] { orphanedModels() }
     override func leaveToKin() -> [() -> Void] { leavingToKin() }
     override func letGo(_ slot: Int) { letGoOfModel(at: slot) }
     override func numberSlots() -> SlotNumbers { numberedSlots() }

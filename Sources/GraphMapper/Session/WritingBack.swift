@@ -148,6 +148,7 @@ extension Table {
             } else {
                 let new = try record(of: model)
                 inserting.append(new.id)
+                noteKey(of: model, in: &plan)
                 settle(new, model, &plan)
                 let change = schema.insertion(of: new)
                 plan.inserts[rank, default: []].append(change.row)
