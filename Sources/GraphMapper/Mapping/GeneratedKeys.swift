@@ -26,7 +26,8 @@ extension Field where D.ID == V, V == W, V: FixedWidthInteger {
             give: { model, number in
                 guard let id = V(exactly: number) else {
                     throw GraphError(
-                        .misuse, "the key \(number) that the database gives does not fit \(V.self)", type: D.schema.name)
+                        .misuse, "the key \(number) that the database gives does not fit \(V.self)", type: D.schema.name
+                    )
                 }
                 model[keyPath: path] = id
                 keys.noteGiven(model)

@@ -398,7 +398,9 @@ private struct BranchPayload: DTO, Identifiable {
             let store = try await openNodes()
             try await store.write { tx in
                 try await tx.insert(
-                    contentsOf: (1...3).map { NodeRecord(id: $0, value: "", single: nil, many: $0 == 1 ? [Ref(2)] : []) })
+                    contentsOf: (1...3).map {
+                        NodeRecord(id: $0, value: "", single: nil, many: $0 == 1 ? [Ref(2)] : [])
+                    })
             }
             let session = GraphSession(store, NodeRecord.mapping)
             let nodes = try await session.models(Query(NodeRecord.self).sorted(by: \.id))
