@@ -16,7 +16,7 @@ extension WriteTransaction {
         _ type: R.Type, _ make: (R.ID) throws -> R
     ) async throws -> R where R.ID: FixedWidthInteger {
         try check()
-        let last = try newKeys[R.schema.name] ?? lastKey(type)
+        let last = try newKeys[R.schema.name] ?? lastKey(R.schema.name, R.keyColumnNames[0])
         guard last < .max, let id = R.ID(exactly: last + 1) else {
             throw StoreError(.full, "there is no key after \(last)", table: R.schema.name)
         }
@@ -30,12 +30,22 @@ extension WriteTransaction {
         return record
     }
 
-    private func lastKey<R: StoredRecord>(_ type: R.Type) throws -> Int64 {
-        let key = Dialect.quoted(R.keyColumnNames[0])
+    /// Keys for new rows of a table: the ones after the greatest that the table has, or ever gave.
+    public func newKeys(_ count: Int, of table: String, column: String, after floor: Int64) async throws -> [Int64] {
+        try check()
+        let last = max(floor, newKeys[table] ?? 0, try lastKey(table, column))
+        let (end, isOver) = last.addingReportingOverflow(Int64(count))
+        guard !isOver else { throw StoreError(.full, "there are not \(count) keys after \(last)", table: table) }
+        newKeys[table] = end
+        return count > 0 ? Array(last + 1...end) : []
+    }
+
+    private func lastKey(_ table: String, _ column: String) throws -> Int64 {
+        let key = Dialect.quoted(column)
         let rows = try connection.peekAll(
-            "SELECT max(coalesce((SELECT max(\(key)) FROM \(table(type))), 0), "
+            "SELECT max(coalesce((SELECT max(\(key)) FROM \(Dialect.quoted(table))), 0), "
                 + "coalesce((SELECT value FROM \(FileHeader.table) WHERE name = ?), 0))",
-            [.text(FileHeader.lastKey(R.schema.name))])
+            [.text(FileHeader.lastKey(table))])
         guard case .integer(let last)? = rows.first?.first else { return 0 }
         return max(0, last)
     }

@@ -89,6 +89,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var named: ((D.Model) -> AnyObject?)?
     /// Whether the property counts the updates of its row.
     @usableFromInline var isVersion = false
+    /// What gives objects their ids, if the database does.
+    var keys: KeyGiver<D.Model>?
     /// What keeps the link as it is now: what it answers puts that back.
     @usableFromInline var freeze: ((D.Model) -> () -> Void)?
     /// What is wrong with the entry, in a sentence.

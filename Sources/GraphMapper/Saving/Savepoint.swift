@@ -89,15 +89,18 @@ struct Memento {
     private let core: SessionCore
     private let tables: [() -> Void]
     private let models: [() -> Void]
+    private let keys: [() -> Void]
 
     init(_ core: SessionCore) throws {
         self.core = core
         tables = core.order.map { $0.remember() }
+        keys = core.order.map { $0.rememberKeys() }
         models = try core.rememberEdits()
     }
 
     func restore() throws {
         core.startLoad()
+        for takeBack in keys { takeBack() }
         for restore in tables { restore() }
         // What is edited now goes back to what was read, then what was edited then to what it was. Meanwhile nothing is
         // deleted: a link to what is would count as empty, and so as unedited.

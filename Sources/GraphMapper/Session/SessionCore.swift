@@ -24,6 +24,8 @@ public final class SessionCore {
     /// What the backing checks.
     var uniqueColumns: (String) -> [[String]] = { _ in [] }
     var defersForeignKeys: () -> Bool = { true }
+    /// Objects that the save under way has given keys.
+    var keyed: [UnkeyedObject] = []
     /// Called when everything is gathered and made, before any model is touched.
     var beforeTouching: (() throws -> Void)?
 

@@ -239,9 +239,16 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func rekey(_ slot: Int, to id: Any) throws -> () -> Void { try rekeying(slot, to: id) }
     override func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
     where T.ID: Storable & Hashable { try following(type, from: old, to: new) }
+    override func give(_ number: Int64, to object: AnyObject) throws { try giveKey(number, object) }
+    override func takeKeyBack(from object: AnyObject) { takeBackKey(object) }
+    override func rememberKeys() -> () -> Void { keyedSince() }
     override func relinking() throws -> [() -> Void] { try followingEdits() }
     override var namedIDs: Any? { ids.isEmpty ? nil : ids }
-    override var hasArrived: Bool { !arrived.isEmpty }
+    override var arrivedIDs: Any? {
+        arrived.isEmpty ? nil : ContiguousArray(arrived.map { ids[Int($0)] })
+    }
+    override var rowPaths: [AnyKeyPath] { mapping.steps.compactMap { $0.inverse == nil ? $0.modelPath : nil } }
+    override func takeForEdits(_ ids: Any) -> () -> [TakenBack] { takingForEdits(ids) }
     override var modelPaths: [AnyKeyPath] { mapping.steps.compactMap(\.modelPath) }
     override func forgetSaid(_ ids: Any) { forgetStoredPayloads(ids) }
     override func fetch(_ ids: Any, from source: any GraphSource) async throws {
@@ -256,6 +263,29 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         emptyLinks(of: object, visit)
     }
     override func forgetAll() { forgetEverything() }
+    override var slotCount: Int { identity.models.count }
+    override var idCount: Int { identity.slots.count }
+    override func isHeldOnlyHere(_ slot: Int) -> Bool { isKnownUniquelyReferenced(&identity.models[slot]) }
+    override func isAsStored(_ slot: Int) -> Bool { isAsStoredModel(slot) }
+    override func slot(holding object: AnyObject) -> Int? { (object as? D.Model).flatMap(knownSlot) }
+    override func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool {
+        isHeldAsKnown(by: owner, foreignKey, objects)
+    }
+    override func held(by owner: Int, _ foreignKey: AnyKeyPath) -> [ObjectIdentifier] {
+        holding(foreignKey).held[owner] ?? []
+    }
+    override func forgetHeld(by owner: Int, _ foreignKey: AnyKeyPath) { holding(foreignKey).held[owner] = nil }
+    override func emptyLinks(_ slot: Int) -> [EmptiedLink] { emptiedLinks(of: slot) }
+    override func setLink(_ slot: Int, _ step: Int, _ objects: [AnyObject]) {
+        if let model = model(at: slot) { mapping.steps[step].assign?(model, objects) }
+    }
+    override func gatherTargets(of slot: Int, into targets: inout [ObjectIdentifier]) {
+        addTargets(of: slot, to: &targets)
+    }
+    override func leaveToKin() -> [() -> Void] { leavingToKin() }
+    override func letGo(_ slot: Int) { letGoOfModel(at: slot) }
+    override func numberSlots() -> SlotNumbers { numberedSlots() }
+    override func renumber(_ numbers: [ObjectIdentifier: SlotNumbers]) { renumberSlots(numbers) }
     override func remember() -> () -> Void { remembered() }
     override func rememberEdited() -> [() -> Void] { editedModels() }
     override var rules: TableRules? { ownRules }

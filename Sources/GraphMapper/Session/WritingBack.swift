@@ -192,6 +192,7 @@ extension Table {
         if mapping.steps.contains(where: { $0.settle != nil }) {
             for (object, dto) in zip(new, dtos) { settle(dto, object.model, &plan) }
         }
+        if hasKeyGiver { for object in new { noteKey(of: object.model, in: &plan) } }
         inserting = dtos.map(\.id)
         let changes = mapping.passes.insertions(self, dtos)
         plan.inserts[rank, default: []] += changes.rows

@@ -31,13 +31,7 @@ import Testing
                 Wide(id: $0.id, texts: $0.texts)
             } properties: {
                 Field(\.id, \.id)
-                Field(
-                    \.texts, \.texts,
-                    using: Conversion {
-                        $0.value
-                    } encode: {
-                        Texts($0)
-                    })
+                Field(\.texts, \.texts)
                 Field(\.price, \.price)
                 Field(\.date, \.date)
                 One(\.owner, \.owner)

@@ -1,0 +1,257 @@
+/// How a session finds the models that nobody else holds.
+///
+/// A model to which the session's own reference is the only one is seen by nobody. Its links are taken out, so that what
+/// it leads to may turn out to be seen by nobody, either: until nothing changes. Then everything that the other models
+/// lead to, weakly too, gets its links back; the rest is let go of. This is how a collector of cycles tries a deletion; it
+/// needs to know only whether a reference is the only one.
+extension SessionCore {
+    func releaseUnused() {
+        var search = UnusedModels(self)
+        search.takeApart()
+        guard search.isFruitful else { return search.endSearch() }
+        search.mark()
+        search.putBack()
+        search.letGo()
+        search.endSearch()
+        closeGaps()
+    }
+}
+
+/// A link of a model, emptied.
+struct EmptiedLink {
+    let table: AnyTable
+    let step: Int
+    let targets: AnyTable
+    /// What it led to.
+    let objects: [AnyObject]
+}
+
+private struct UnusedModels {
+    private struct Place: Hashable {
+        /// Among ``groups``.
+        var group: Int
+        var slot: Int
+    }
+
+    private enum Target {
+        case known(Place)
+        /// The session does not have it.
+        case other(AnyObject)
+    }
+
+    private struct TakenLink {
+        var table: AnyTable
+        var step: Int
+        var targets: [Target]
+    }
+
+    /// The tables that share an identity map.
+    private let groups: [[AnyTable]]
+    private let groupOf: [ObjectIdentifier: Int]
+    private var taken: [Place: [TakenLink]] = [:]
+    private var places: [ObjectIdentifier: Place] = [:]
+    private var needed: Set<Place> = []
+    private var queue: [Place] = []
+    /// What ends the time for which identity maps leave the models to others that have them, too.
+    private var shown: [() -> Void] = []
+
+    init(_ core: SessionCore) {
+        var groups: [[AnyTable]] = []
+        var groupOf: [ObjectIdentifier: Int] = [:]
+        for table in core.order {
+            let group = groupOf[ObjectIdentifier(table.identityMap), default: groups.count]
+            groupOf[ObjectIdentifier(table.identityMap)] = group
+            if group == groups.count { groups.append([]) }
+            groups[group].append(table)
+        }
+        (self.groups, self.groupOf) = (groups, groupOf)
+    }
+
+    var isFruitful: Bool { !taken.isEmpty }
+
+    // MARK: Taking apart
+
+    mutating func takeApart() {
+        for tables in groups where !tables.contains(where: \.isStored) { shown += tables[0].leaveToKin() }
+        for group in groups.indices {
+            for slot in 0..<groups[group][0].slotCount { takeApart(Place(group: group, slot: slot)) }
+        }
+        while let place = queue.popLast() { takeApart(place) }
+    }
+
+    private mutating func takeApart(_ place: Place) {
+        let tables = groups[place.group]
+        guard tables[0].isHeldOnlyHere(place.slot), taken[place] == nil, isStored(place) else { return }
+        if let object = tables[0].object(at: place.slot) { places[ObjectIdentifier(object)] = place }
+        taken[place] = []
+        for table in tables {
+            for link in table.emptyLinks(place.slot) {
+                let targets = link.objects.map { object in
+                    self.place(of: object, in: link.targets).map { Target.known($0) } ?? .other(object)
+                }
+                for case .known(let target) in targets { queue.append(target) }
+                taken[place]?.append(TakenLink(table: link.table, step: link.step, targets: targets))
+            }
+        }
+    }
+
+    /// Whether the rows say what the model does.
+    private func isStored(_ place: Place) -> Bool {
+        let tables = groups[place.group].filter { $0.isStored && $0.hasSnapshot(place.slot) }
+        return !tables.isEmpty && tables.allSatisfy { $0.isAsStored(place.slot) }
+    }
+
+    private func place(of object: AnyObject, in table: AnyTable) -> Place? {
+        guard let slot = table.slot(holding: object), let group = groupOf[ObjectIdentifier(table.identityMap)] else {
+            return nil
+        }
+        return Place(group: group, slot: slot)
+    }
+
+    // MARK: What is in use
+
+    /// Finds what the models that are left lead to.
+    mutating func mark() {
+        for group in groups.indices {
+            for slot in 0..<groups[group][0].slotCount {
+                let place = Place(group: group, slot: slot)
+                if taken[place] == nil { markTargets(of: place) }
+            }
+        }
+        while let place = queue.popLast() {
+            markTargets(of: place)
+            for link in taken[place] ?? [] {
+                for case .known(let target) in link.targets { mark(target) }
+            }
+        }
+    }
+
+    private mutating func markTargets(of place: Place) {
+        var targets: [ObjectIdentifier] = []
+        for table in groups[place.group] { table.gatherTargets(of: place.slot, into: &targets) }
+        for target in targets { if let place = places[target] { mark(place) } }
+    }
+
+    private mutating func mark(_ place: Place) {
+        if taken[place] != nil, needed.insert(place).inserted { queue.append(place) }
+    }
+
+    // MARK: Putting back, and letting go
+
+    func putBack() {
+        for place in needed {
+            for link in taken[place] ?? [] {
+                let objects = link.targets.compactMap { target in
+                    switch target {
+                    case .known(let place): groups[place.group][0].object(at: place.slot)
+                    case .other(let object): object
+                    }
+                }
+                link.table.setLink(place.slot, link.step, objects)
+            }
+        }
+    }
+
+    mutating func letGo() {
+        for place in taken.keys where !needed.contains(place) { groups[place.group][0].letGo(place.slot) }
+        taken = [:]
+    }
+
+    func endSearch() { for show in shown { show() } }
+}
+
+extension Table {
+    /// Empties the links of a slot's model, as far as they can be.
+    func emptiedLinks(of slot: Int) -> [EmptiedLink] {
+        guard let model = model(at: slot) else { return [] }
+        return mapping.steps.indices.compactMap { index in
+            let step = mapping.steps[index]
+            guard let assign = step.assign, let targets = target(of: step) else { return nil }
+            let objects = step.linked(model)
+            guard !objects.isEmpty else { return nil }
+            assign(model, [])
+            return EmptiedLink(table: self, step: index, targets: targets, objects: objects)
+        }
+    }
+
+    /// Whether a save would write nothing of the model.
+    func isAsStoredModel(_ slot: Int) -> Bool {
+        guard let model = model(at: slot), !identity.deleted.contains(slot) else { return false }
+        return mapping.steps.indices.allSatisfy { index in
+            let step = mapping.steps[index]
+            return isUntouched(step, slot, model) || !isKnown(step, index, model, slot)
+        }
+    }
+
+    /// Whether the app has left a property alone: also a link that the other side's foreign key holds, which is compared
+    /// with what it was filled with.
+    func isUntouched(_ step: Step<D>, _ slot: Int, _ model: D.Model) -> Bool {
+        guard let inverse = step.inverse, let linked = step.objects, let targets = target(of: step) else {
+            return isUnedited(step.isClean, slot, model)
+        }
+        return targets.isHeld(by: slot, inverse, linked(model))
+    }
+
+    /// Whether an owner's link has what it had when it was last filled or saved.
+    func isHeldAsKnown(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool {
+        let holding = holding(foreignKey)
+        return holding.isFilled(owner) ? !holding.isChanged(owner, objects) : objects.isEmpty
+    }
+
+    /// What the slot's model leads to, also by references that have become nil, and what its links have let go of.
+    func addTargets(of slot: Int, to found: inout [ObjectIdentifier]) {
+        guard let model = model(at: slot) else { return }
+        for step in mapping.steps {
+            guard let targets = target(of: step) else { continue }
+            found += step.linked(model).map(ObjectIdentifier.init)
+            // A roll-back leads there again, and an owned child that was let go of is to be deleted.
+            if let before = step.before, step.inverse == nil, snapshot(slot) != nil,
+                !isUnedited(step.isClean, slot, model)
+            {
+                found += before(self, slot, core).map(ObjectIdentifier.init)
+            }
+            if let inverse = step.inverse {
+                found += targets.held(by: slot, inverse)
+            } else if step.named != nil, let property = step.property, let owner = holding(property).name(of: slot),
+                let object = targets.object(at: owner)
+            {
+                found.append(ObjectIdentifier(object))
+            }
+        }
+    }
+
+    private func target(of step: Step<D>) -> AnyTable? {
+        step.targets.first.flatMap { core.tables[ObjectIdentifier($0)] }
+    }
+
+    func letGoOfModel(at slot: Int) {
+        guard let model = model(at: slot) else { return }
+        for step in mapping.steps {
+            if let inverse = step.inverse { target(of: step)?.forgetHeld(by: slot, inverse) }
+        }
+        forget(mapping.idOf(model))
+    }
+
+    /// Leaves the models that a table of stored DTOs has, too, to that one for a while.
+    ///
+    /// - Returns: what takes them back, or forgets them if they are gone.
+    func leavingToKin() -> [() -> Void] {
+        let others = kin.filter { $0.isStored && $0.identityMap !== identity }
+        guard !others.isEmpty else { return [] }
+        return identity.models.indices.compactMap { slot in
+            guard let model = model(at: slot) else { return nil }
+            let owners = others.compactMap { table in table.slot(holding: model).map { (table, $0) } }
+            guard let (table, place) = owners.first else { return nil }
+            let id = mapping.idOf(model)
+            identity.models[slot] = nil
+            return { [self] in
+                if let object = table.object(at: place) { identity.models[slot] = object } else { forget(id) }
+            }
+        }
+    }
+}
+
+extension Step {
+    /// What the model's link leads to.
+    func linked(_ model: D.Model) -> [AnyObject] { objects?(model) ?? named?(model).map { [$0] } ?? [] }
+}
