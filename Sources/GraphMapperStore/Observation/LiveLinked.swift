@@ -7,10 +7,10 @@ struct LiveLinked<R: StoredRecord>: Live {
 
     /// - Parameters:
     ///   - properties: those whose changes count, the links that are followed besides; nil for all.
-    ///   - section: which keys of the query's order say to which section a row belongs.
+    ///   - section: what says to which section a row belongs.
     init(
         _ query: Query<R>, _ properties: [any PartialKeyPath<R> & Sendable]? = nil,
-        _ linked: ObservedLinks<R> = .none, section: Range<Int>? = nil
+        _ linked: ObservedLinks<R> = .none, section: SectionKey? = nil
     ) {
         nodes = linked.nodes
         let links = R.schema.properties.filter { property in linked.nodes.contains { $0.property == property.name } }

@@ -2,14 +2,14 @@
 struct LiveRows<R: StoredRecord>: Live {
     private let query: Query<R>
     private let observing: [any AnyKeyPath & Sendable]?
-    private let section: Range<Int>?
+    private let section: SectionKey?
     private var plan: RowsPlan<R>?
     private(set) var results = Results<R>([])
     /// Where each row is.
     private var index: [RowKey: Place] = [:]
 
-    /// - Parameter section: which keys of the query's order say to which section a row belongs.
-    init(_ query: Query<R>, observing: [any AnyKeyPath & Sendable]? = nil, section: Range<Int>? = nil) {
+    /// - Parameter section: what says to which section a row belongs.
+    init(_ query: Query<R>, observing: [any AnyKeyPath & Sendable]? = nil, section: SectionKey? = nil) {
         self.query = query
         self.observing = observing
         self.section = section

@@ -3,6 +3,22 @@ struct Place: Sendable, Hashable {
     let values: [StoredValue]
 }
 
+/// What says to which section a row belongs.
+struct SectionKey: Sendable {
+    /// Which of the values that it is sorted by.
+    var range: Range<Int>
+    /// The values in the one way in which the key's type stores them.
+    let canonical: @Sendable (ArraySlice<StoredValue>) -> [StoredValue]
+
+    init<Key: Storable>(_ type: Key.Type, _ range: Range<Int>) {
+        self.range = range
+        canonical = { values in
+            // What does not fit the type is an error once its section is made.
+            do { return try Key.decode(Array(values)).storedValues.map(Touch.plain) } catch { return Array(values) }
+        }
+    }
+}
+
 /// How an engine sorts rows: NULL, numbers, text by its bytes, bytes.
 struct PlaceOrder: Sendable {
     /// One of the values that rows are sorted by.
@@ -15,8 +31,8 @@ struct PlaceOrder: Sendable {
     let terms: [Term]
     /// How many values the key has.
     let keyWidth: Int
-    /// Which of the values say to which section a row belongs.
-    var section: Range<Int>?
+    /// To which section a row belongs.
+    var section: SectionKey?
 
     func key(_ place: Place) -> RowKey {
         if keyWidth == 1, let value = place.values.last { return RowKey(Touch.plain(value)) }
@@ -24,9 +40,7 @@ struct PlaceOrder: Sendable {
     }
 
     /// What the rows of a section have in common.
-    func section(_ place: Place) -> [StoredValue] {
-        section.map { place.values[$0].map(Touch.plain) } ?? []
-    }
+    func section(_ place: Place) -> [StoredValue] { section.map { $0.canonical(place.values[$0.range]) } ?? [] }
 
     func isBefore(_ left: Place, _ right: Place) -> Bool {
         for index in left.values.indices {

@@ -25,11 +25,11 @@ struct RowsPlan<R: StoredRecord>: Sendable {
 
     /// - Parameters:
     ///   - observing: the properties whose change counts; nil for all.
-    ///   - section: which keys of the query's order say to which section a row belongs.
+    ///   - section: what says to which section a row belongs.
     ///   - lists: the tables of ordered links.
     /// - Throws: ``GraphError`` for a property that the query or `observing` names and that has no column.
     init(
-        _ query: Query<R>, observing: [AnyKeyPath]?, section: Range<Int>?, _ tx: ReadTransaction,
+        _ query: Query<R>, observing: [AnyKeyPath]?, section: SectionKey?, _ tx: ReadTransaction,
         _ lists: [String: ListOwner]
     ) throws {
         let tail = try query.totallyOrdered().tail()
@@ -99,9 +99,9 @@ struct RowsPlan<R: StoredRecord>: Sendable {
     private mutating func count(because reason: String) {
         needsQuery = reason
         isCounted = true
-        counted = ordering.section ?? 0..<0
-        ordering = PlaceOrder(
-            terms: [], keyWidth: ordering.keyWidth, section: ordering.section.map { 1..<1 + $0.count })
+        counted = ordering.section?.range ?? 0..<0
+        ordering = PlaceOrder(terms: [], keyWidth: ordering.keyWidth, section: ordering.section)
+        ordering.section?.range = 1..<1 + counted.count
     }
 
     /// All rows.

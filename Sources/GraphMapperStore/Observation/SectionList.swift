@@ -79,6 +79,12 @@ public struct SectionMove: Sendable, Hashable {
     public let from: SectionPath
     /// Its path in the new list.
     public let to: SectionPath
+
+    /// A move from one path to another.
+    public init(from: SectionPath, to: SectionPath) {
+        self.from = from
+        self.to = to
+    }
 }
 
 /// What an observer of a query in sections gets: the list as it is now, and how it came from the one before.

@@ -46,15 +46,15 @@ extension GraphStore {
 }
 
 extension Query {
-    /// Sorted by a value before all else, and where in the order the value's own columns stand.
+    /// Sorted by a value before all else, and the value as what rows of a section have in common.
     func sortedFirst<V: Storable>(
         descending: Bool, telling value: (Columns<R>) -> ColumnExpression<V>
-    ) -> (query: Self, value: Range<Int>) {
+    ) -> (query: Self, section: SectionKey) {
         let value = value(columns)
         let keys = V.ordering.keys(value.parts)
         let isPlain = V.ordering == .plain || V.ordering == .number
         let all = keys + (isPlain ? [] : value.parts)
         let query = putting(all.map { Ordering($0, descending: descending) }, value.mistake)
-        return (query, all.count - value.parts.count..<all.count)
+        return (query, SectionKey(V.self, all.count - value.parts.count..<all.count))
     }
 }

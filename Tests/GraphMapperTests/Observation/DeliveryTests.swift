@@ -63,12 +63,18 @@ import Testing
         let store = try await openWares()
         var changes = store.changes(of: all.sorted(by: \.price)).makeAsyncIterator()
         _ = try await changes.next()
-        for id in 1...Pending.most + 10 { try await store.write { try await $0.insert(WareRecord(id: id)) } }
+        let last = Pending.most + 10
+        let single = 300
+        for id in 1...single { try await store.write { try await $0.insert(WareRecord(id: id)) } }
+        for start in stride(from: single + 1, through: last, by: 4000) {
+            let ids = start...min(start + 3999, last)
+            try await store.write { try await $0.insert(contentsOf: ids.map { WareRecord(id: $0) }) }
+        }
         guard case .update(let collection, let deletions, let insertions, _)? = try await changes.next() else {
             throw Violation(description: "not an update")
         }
-        #expect(collection.count == Pending.most + 10)
-        #expect(deletions.isEmpty && insertions == Array(0..<Pending.most + 10))
+        #expect(collection.count == last)
+        #expect(deletions.isEmpty && insertions == Array(0..<last))
         #expect(store.hub.pendingCount == 0)
     }
 
