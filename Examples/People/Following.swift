@@ -20,7 +20,9 @@ struct Writer: Sendable {
             try await Task.sleep(nanoseconds: 500_000)
         }
         // Its key is the greatest, so it is the last: who sees it has seen everything.
-        try await store.write { try await $0.insert(PersonRecord.self) { PersonRecord(id: $0, name: "hoon", age: 999) } }
+        try await store.write {
+            try await $0.insert(PersonRecord.self) { PersonRecord(id: $0, name: "hoon", age: 999) }
+        }
     }
 
     private func edit(_ transaction: WriteTransaction, _ random: inout SystemRandomNumberGenerator) async throws {

@@ -28,22 +28,39 @@ import GraphMapperStore
         guard named.allSatisfy(cells.indices.contains), insertions.allSatisfy(source.indices.contains) else {
             return violations.append("a row is not there")
         }
-        show(deletions: Set(deletions), insertions: Set(insertions), reloads: Set(reloads), source)
+        show(deletions, insertions, reloads, source)
     }
 
-    private func show(
-        deletions: Set<Int>, insertions: Set<Int>, reloads: Set<Int>, _ source: Results<PersonRecord>
-    ) {
-        var staying = cells.indices.lazy.filter { !deletions.contains($0) }.makeIterator()
+    /// Builds the list anew of runs of cells that stay, so that the main actor is not held up by long lists.
+    private func show(_ deletions: [Int], _ insertions: [Int], _ reloads: [Int], _ source: Results<PersonRecord>) {
         var shown: [PersonRecord] = []
         shown.reserveCapacity(source.count)
-        while shown.count < source.count {
-            if insertions.contains(shown.count) {
-                shown.append(source[shown.count])
-            } else if let cell = staying.next() {
-                shown.append(reloads.contains(cell) ? source[shown.count] : cells[cell])
+        var next = 0
+        var going = deletions[...]
+        var reloading = reloads[...]
+        func keep(_ count: Int) {
+            var left = count
+            while left > 0 {
+                while going.first == next {
+                    going.removeFirst()
+                    next += 1
+                }
+                let end = min(next + left, going.first ?? cells.count)
+                let shift = shown.count - next
+                shown += cells[next..<end]
+                while let row = reloading.first, row < end {
+                    reloading.removeFirst()
+                    shown[row + shift] = source[row + shift]
+                }
+                left -= end - next
+                next = end
             }
         }
+        for row in insertions {
+            keep(row - shown.count)
+            shown.append(source[row])
+        }
+        keep(source.count - shown.count)
         cells = shown
     }
 }

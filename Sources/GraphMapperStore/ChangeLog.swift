@@ -209,7 +209,9 @@ struct ChangeLog {
             }
         if latest < entries.count, entries[latest].kind == kind, entries[latest].table == table { return latest }
         let place = entries.firstIndex { $0.kind == kind && $0.table == table } ?? entries.count
-        if place == entries.count { entries.append(Entry(table: table, kind: kind, isObserved: observed.contains(table))) }
+        if place == entries.count {
+            entries.append(Entry(table: table, kind: kind, isObserved: observed.contains(table)))
+        }
         switch kind {
         case .insert: insert = place
         case .update: update = place

@@ -31,7 +31,8 @@ extension WriteTransaction {
             let concerned = touches.filter(interest.concerns)
             guard !concerned.isEmpty else { continue }
             let keys = Set(concerned.flatMap { $0.knownKeys ?? [] })
-            guard let absorber, concerned.allSatisfy({ $0.knownKeys != nil }), Set(concerned.map(\.table)).count == 1 else {
+            guard let absorber, concerned.allSatisfy({ $0.knownKeys != nil }), Set(concerned.map(\.table)).count == 1
+            else {
                 throw StoreError(
                     .misuse,
                     "an observer cannot be left out of this write, for which it runs its query again; "

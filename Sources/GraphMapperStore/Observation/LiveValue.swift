@@ -29,7 +29,8 @@ extension GraphStore {
     ///
     /// - Complexity: that of counting, for each commit that may change the count.
     public func counts<R: StoredRecord>(of query: Query<R>) -> Changes<Int> {
-        Changes(self, LiveValue(isSame: ==, narrowed: { try $0.narrow(query, besides: "") }) { try $0.count(of: query) })
+        Changes(
+            self, LiveValue(isSame: ==, narrowed: { try $0.narrow(query, besides: "") }) { try $0.count(of: query) })
     }
 
     /// How changes of an aggregate are found.
@@ -58,7 +59,8 @@ struct LiveValue<T: Sendable>: Live {
 
     /// - Parameter narrowed: leaves out rows that do not matter.
     init(
-        isSame: @escaping @Sendable (T, T) -> Bool, narrowed: @escaping @Sendable (inout Interest) throws -> Void = { _ in },
+        isSame: @escaping @Sendable (T, T) -> Bool,
+        narrowed: @escaping @Sendable (inout Interest) throws -> Void = { _ in },
         _ read: @escaping @Sendable (ReadTransaction) async throws -> T
     ) {
         self.isSame = isSame

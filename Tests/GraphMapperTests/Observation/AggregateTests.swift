@@ -88,7 +88,8 @@ import Testing
                 defer { old = expected }
                 guard round != nil else {
                     let live = LiveValue<[StoredValue]>(isSame: ==, reading)
-                    return changes = try await Stepper(store, live)
+                    changes = try await Stepper(store, live)
+                    return
                 }
                 let told = try await changes?.step()
                 try ensure(told == (old == expected ? nil : expected), "told \(told ?? []), expected \(expected)")

@@ -20,7 +20,8 @@ import Testing
                 guard round != nil else {
                     changes = try await Stepper(store, LiveRows(query))
                     table = TableModel(expected.map(SameWare.init))
-                    return moving = table
+                    moving = table
+                    return
                 }
                 let told = try await changes?.step()
                 try ensure((told == nil) == same(old, expected), told == nil ? "nothing is told" : "told of nothing")

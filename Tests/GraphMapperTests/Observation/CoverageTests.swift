@@ -258,7 +258,9 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         #expect(try await one.stepTelling().pending.isEmpty)
         let (_, updated) = try await all.stepTelling()
         #expect(keys(updated) == 93)
-        try await store.write { _ = try await $0.update(WareRecord.self, where: { $0.id > 50 }) { $0.price.set(to: 4) } }
+        try await store.write {
+            _ = try await $0.update(WareRecord.self, where: { $0.id > 50 }) { $0.price.set(to: 4) }
+        }
         #expect(try await keys(all.stepTelling().pending) == count - 50)
         // More than an observer tells apart.
         for price in 5...7 {

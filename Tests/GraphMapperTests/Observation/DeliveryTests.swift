@@ -121,6 +121,26 @@ import Testing
         while store.hub.count > 0 { try await Task.sleep(nanoseconds: 200_000) }
     }
 
+    @Test @MainActor func `nothing is kept of an observer that is cancelled`() async throws {
+        final class Kept: Sendable {}
+        weak var weakStore: GraphStore?
+        weak var weakKept: Kept?
+        do {
+            let store = try await openWares()
+            let kept = Kept()
+            (weakStore, weakKept) = (store, kept)
+            let (heard, hear) = AsyncStream<Void>.makeStream()
+            let call: @MainActor () -> Void = { withExtendedLifetime(kept) { _ = hear.yield() } }
+            let first = store.observe(all) { _ in call() }
+            let second = store.changes(of: all, sectionedBy: { $0.group }).observe { _ in call() }
+            let third = store.counts(of: all).observe { _ in call() }
+            var calls = heard.makeAsyncIterator()
+            for _ in 0..<3 { await calls.next() }
+            for token in [first, second, third] { token.cancel() }
+        }
+        while weakKept != nil || weakStore != nil { try await Task.sleep(nanoseconds: 200_000) }
+    }
+
     @Test @MainActor func `a token says what has ended it`() async throws {
         let store = try await openWares()
         let (failed, fail) = AsyncStream<Void>.makeStream()

@@ -35,7 +35,8 @@ import Testing
             guard round != nil else {
                 changes = try await Stepper(store, LiveSections(LiveLinked(ordered, section: place)))
                 table = TableModel(sections: rows)
-                return moving = table
+                moving = table
+                return
             }
             let told = try await changes?.step()
             let isSame = old.map { $0.records.map(SameWare.init) } == rows && keys(old) == keys(expected)
@@ -59,7 +60,8 @@ import Testing
     private func verify<Key: Storable>(
         _ change: SectionListChange<Key, WareRecord>, _ old: [RecordSection<Key, WareRecord>]
     ) throws {
-        guard case .update(let new, let gone, let come, let deletions, let insertions, let modifications) = change else {
+        guard case .update(let new, let gone, let come, let deletions, let insertions, let modifications) = change
+        else {
             throw Violation(description: "a second initial")
         }
         for sections in [gone, come] { try ensure(sections == sections.sorted(), "\(sections) do not ascend") }

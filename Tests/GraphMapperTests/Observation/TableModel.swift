@@ -40,7 +40,8 @@ struct TableModel<Row: Equatable & Sendable> {
         let leaving = Set(batch.deletions + batch.moves.map(\.from))
         let reloads = Set(batch.reloads)
         let coming = Set(batch.insertions)
-        let moved = Dictionary(uniqueKeysWithValues: batch.moves.map { ($0.to, sections[$0.from.section][$0.from.item]) })
+        let moved = Dictionary(
+            uniqueKeysWithValues: batch.moves.map { ($0.to, sections[$0.from.section][$0.from.item]) })
         var staying = sections.indices.filter { !batch.deletedSections.contains($0) }[...]
         var shown: [[Row]] = []
         for (section, rows) in source.enumerated() {
@@ -126,7 +127,8 @@ extension TableModel {
     mutating func apply<Key, R>(_ change: SectionListChange<Key, R>, moving: Bool, as row: (R) -> Row) throws {
         let source = change.sections.map { $0.map(row) }
         guard case .update(_, let gone, let come, let deletions, let insertions, let modifications) = change else {
-            return sections = source
+            sections = source
+            return
         }
         let moves = moving ? change.moves : []
         let from = Set(moves.map(\.from))
@@ -187,6 +189,7 @@ extension TableModel {
         refuses(Table.Batch(deletedSections: [2]), [["a", "b", "c"]])
         refuses(Table.Batch(insertedSections: [3]), same + [["e"]])
         refuses(Table.Batch(deletedSections: [0, 0]), [])
-        refuses(Table.Batch(deletedSections: [0], moves: [SectionMove(from: path(0, 0), to: path(0, 0))]), [["a", "d"]])
+        refuses(
+            Table.Batch(deletedSections: [0], moves: [SectionMove(from: path(0, 0), to: path(0, 0))]), [["a", "d"]])
     }
 }

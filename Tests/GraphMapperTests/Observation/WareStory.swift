@@ -77,10 +77,13 @@ enum WareStep: CustomStringConvertible {
     case undone(Int)
     /// More rows than a change record tells apart.
     case many(ClosedRange<Int>, Double)
+    case updateAll(Int, Double)
+    case deleteAll(Int)
+    case rekey(Int)
 
     init(_ choices: inout Choices) {
         let id = Gen<Int>.int(in: 1...9).generate(&choices)
-        switch Gen<Int>.int(in: 0...19).generate(&choices) {
+        switch Gen<Int>.int(in: 0...22).generate(&choices) {
         case 0...8: self = .upsert(Self.ware(id, &choices))
         case 9...11: self = .patch(id, Self.price(&choices))
         case 12, 13: self = .delete(id)
@@ -96,6 +99,9 @@ enum WareStep: CustomStringConvertible {
                     "DELETE FROM ware_parts", "UPDATE ware SET id = id + 20 WHERE id = \(id + 9)",
                 ]).generate(&choices))
         case 18: self = .undone(id)
+        case 20: self = .updateAll(id, Self.price(&choices))
+        case 21: self = .deleteAll(id)
+        case 22: self = .rekey(id)
         default: self = .many(id...id + 66 + id % 3, Self.price(&choices))
         }
     }
@@ -122,6 +128,9 @@ enum WareStep: CustomStringConvertible {
         case .raw(let sql): sql
         case .undone(let id): "undone \(id)"
         case .many(let ids, let price): "\(ids) \(price)"
+        case .updateAll(let id, let price): "update where id > \(id): \(price)"
+        case .deleteAll(let id): "delete where id > \(id)"
+        case .rekey(let id): "\(id) becomes \(id + 100)"
         }
     }
 
@@ -134,6 +143,13 @@ enum WareStep: CustomStringConvertible {
         case .delete(let id): try await tx.delete(WareRecord.self, id)
         case .rename(let id, let name): try await tx.upsert(DepotRecord(id: id, name: name))
         case .raw(let sql): try await tx.execute(sql)
+        case .updateAll(let id, let price):
+            _ = try await tx.update(WareRecord.self, where: { $0.id > id }, set: { $0.price.set(to: price) })
+        case .deleteAll(let id): _ = try await tx.delete(WareRecord.self) { $0.id > id }
+        case .rekey(let id):
+            try await tx.execute(
+                "UPDATE ware SET id = id + 100 WHERE id = ? AND id NOT IN (SELECT owner FROM ware_parts)",
+                [.integer(Int64(id))])
         case .many(let ids, let price):
             for id in ids {
                 let isThere = try await tx.apply(Patch(WareRecord.self, id).set(\.price, price))
