@@ -1,6 +1,6 @@
 SOURCES = Package.swift Sources Tests Examples Benchmarks
 
-.PHONY: demo test soak bench docs lint format deps
+.PHONY: demo test soak races bench docs lint format deps
 
 demo: deps
 	swift run ShoppingCart
@@ -11,6 +11,11 @@ test: deps
 # The laws, many times more often.
 soak: deps
 	GRAPHMAPPER_SOAK=1 swift test
+
+# Suites that tasks share things in, under the thread sanitizer.
+RACES = Many observers and writers
+races: deps
+	GRAPHMAPPER_SOAK=1 swift test --sanitize=thread --scratch-path .build/tsan --filter '$(RACES)'
 
 bench: deps
 	swift run -c release Benchmarks

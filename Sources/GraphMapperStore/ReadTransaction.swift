@@ -140,19 +140,20 @@ public class ReadTransaction: ImmediateSource {
         return Int64(count) * 4 >= rows
     }
 
-    /// The rows that `tail` chooses, and for each the values of more columns, handed over before the next is read.
+    /// The rows that `tail` chooses, and for each what else is selected, handed over before the next is read.
     func select<R: StoredRecord>(
-        _ type: R.Type, _ tail: String, _ values: [StoredValue], isCached: Bool, beside columns: [String],
+        _ type: R.Type, _ tail: String, _ values: [StoredValue], isCached: Bool, beside more: BesideRows,
         _ note: ([StoredValue]) -> Void
     ) throws -> [R] {
         let key = keyColumns(type).joined(separator: ", ")
         let owners = tail.isEmpty ? nil : "IN (SELECT \(key) FROM \(table(type)) \(tail))"
         return try select(
-            type, RowChoice(tail: tail, owners: owners, values: values, isCached: isCached), beside: columns, note)
+            type, RowChoice(tail: tail, owners: owners, values: values, isCached: isCached), beside: more, note)
     }
 
     private func select<R: StoredRecord>(
-        _ type: R.Type, _ rows: RowChoice, beside more: [String] = [], _ note: ([StoredValue]) -> Void = { _ in }
+        _ type: R.Type, _ rows: RowChoice, beside more: BesideRows = BesideRows(),
+        _ note: ([StoredValue]) -> Void = { _ in }
     ) throws -> [R] {
         try check()
         let schema = R.schema
@@ -165,9 +166,9 @@ public class ReadTransaction: ImmediateSource {
                 Dialect.quoted(Layout.listTable(schema.name, property.name)), schema.linkColumns(of: property), rows,
                 isOfKey: rows.keep?.columns == keyColumns)
         }
-        let sql = "SELECT \((columns + more).joined(separator: ", ")) FROM \(table(type)) \(rows.tail)"
-        let beside = Int32(columns.count)..<Int32(columns.count + more.count)
-        return try connection.withStatement(sql, rows.values, isCached: rows.isCached) { statement in
+        let sql = "SELECT \((columns + more.columns).joined(separator: ", ")) FROM \(table(type)) \(rows.tail)"
+        let beside = Int32(columns.count)..<Int32(columns.count + more.columns.count)
+        return try connection.withStatement(sql, more.values + rows.values, isCached: rows.isCached) { statement in
             let cursor = statement.cursor(lists.isEmpty ? nil : LinkLists(lists.map(\.rows)))
             let kept = rows.keep.map { keep in (range(of: keep.columns, in: columns), keep.keys) }
             return try schema.decode(cursor) {
@@ -224,6 +225,13 @@ public class ReadTransaction: ImmediateSource {
         }
         return (rows, ranges)
     }
+}
+
+/// What is selected of each row besides the record.
+struct BesideRows: Sendable {
+    var columns: [String] = []
+    /// What is bound to their parameters.
+    var values: [StoredValue] = []
 }
 
 /// Which rows of a table are read.

@@ -3,7 +3,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastInsertion: (table: String, columns: [String], sql: String)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
-    var log = ChangeLog()
+    var log: ChangeLog
     let hub: Hub
     /// Observers that know what is written.
     let knowing: [Hub.ID]
@@ -18,6 +18,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     ///   - knowing: observers that know what is written.
     init(_ connection: Connection, lists: [String: ListOwner], hub: Hub, knowing: [Hub.ID]) {
         self.lists = lists
+        log = ChangeLog(observed: hub.tables)
         self.hub = hub
         self.knowing = knowing
         super.init(connection)

@@ -16,6 +16,8 @@ public struct Results<Element: Sendable>: RandomAccessCollection, Sendable {
     let chunks: [Chunk]
     /// For each chunk, how many rows there are up to its end.
     private let ends: [Int]
+    /// What the last row of each chunk is sorted by.
+    let lasts: [Place]
     /// Rows that are in another place than in the result before: from there, to here.
     var moves: [CollectionMove] = []
 
@@ -26,6 +28,7 @@ public struct Results<Element: Sendable>: RandomAccessCollection, Sendable {
             count += chunk.elements.count
             return count
         }
+        lasts = chunks.compactMap(\.places.last)
     }
 
     /// 0.

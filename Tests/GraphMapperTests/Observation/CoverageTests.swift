@@ -224,6 +224,56 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         #expect(try await changes.next()?.collection.map(\.id) == [3])
     }
 
+    /// What a row's condition sees of another row of its table.
+    @Test func `a row that comes to match since another one has changed`() async throws {
+        let store = try await three()
+        try await store.write { _ = try await $0.upsert(WareRecord(id: 1, name: "ann", parts: [Ref(2)])) }
+        var observer = try await Observer(store, byName.where { $0.parts.any { $0.price > 1 } })
+        try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 2).set(\.price, 2)) }
+        #expect(try await observer.next() == [[], [0], []])
+    }
+
+    @Test func `many rows in one commit are told by their keys`() async throws {
+        let store = try await openWares()
+        let count = Pending.most / 2
+        try await store.write { try await $0.insert(contentsOf: (1...count).map { WareRecord(id: $0) }) }
+        var all = try await Stepper(store, LiveRows(byName))
+        var one = try await Stepper(store, LiveRows(Query(WareRecord.self).where { $0.id == 7 }))
+        func keys(_ pending: Pending) -> Int? {
+            if case .keys(let keys)? = pending.tables["ware"] { keys.all.count } else { nil }
+        }
+        try await store.write { tx in
+            for id in 1...1000 { _ = try await tx.apply(Patch(WareRecord.self, id).set(\.price, 1)) }
+            for id in 500...1000 { _ = try await tx.apply(Patch(WareRecord.self, id).set(\.price, 2)) }
+        }
+        let (change, pending) = try await all.stepTelling()
+        #expect(keys(pending) == 1000)
+        guard case .update(_, [], [], let modified)? = change else { throw Violation(description: "\(change as Any)") }
+        #expect(modified == Array(0..<1000))
+        #expect(try await one.step() != nil)
+        // One that looks at none of the rows is not woken.
+        try await store.write { tx in
+            for id in 8...100 { _ = try await tx.apply(Patch(WareRecord.self, id).set(\.price, 3)) }
+        }
+        #expect(try await one.stepTelling().pending.isEmpty)
+        let (_, updated) = try await all.stepTelling()
+        #expect(keys(updated) == 93)
+        try await store.write {
+            _ = try await $0.update(WareRecord.self, where: { $0.id > 50 }) { $0.price.set(to: 4) }
+        }
+        #expect(try await keys(all.stepTelling().pending) == count - 50)
+        // More than an observer tells apart.
+        for price in 5...7 {
+            try await store.write { tx in
+                _ = try await tx.update(WareRecord.self, where: { $0.id > 0 }) { $0.price.set(to: Double(price)) }
+            }
+        }
+        let (last, all2) = try await all.stepTelling()
+        #expect(keys(all2) == nil && !all2.isEmpty)
+        guard case .update(_, [], [], let every)? = last else { throw Violation(description: "\(last as Any)") }
+        #expect(every.count == count)
+    }
+
     @Test func `how changes are found is explained`() async throws {
         let store = try await openWares()
         func plan(_ query: Query<WareRecord>) async throws -> String {
@@ -238,5 +288,18 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
                 == "looks at the rows that were written; watches depot(id, name), ware(\(columns)); "
                 + "runs the query again when depot changes")
         #expect(try await plan(byName.offset(1)).hasPrefix("runs the query again: it skips rows"))
+        #expect(try await plan(byName.limit(3)).hasSuffix("; runs the query again when a full window loses a row"))
+        #expect(
+            try await plan(byName.distinct(by: \.group)).hasPrefix(
+                "runs the query again: it takes one of several rows that are alike"))
+        #expect(
+            try await plan(byName.where { $0.parts.any { $0.price > 1 } }).hasPrefix(
+                "runs the query again: it looks at other rows of the same table"))
+        let german = Query(WareRecord.self).sorted(by: \.name, as: .locale("de_DE"))
+        #expect(try await plan(german).hasPrefix("runs the query again: it has an order of its own"))
+        let folded = Query(WareRecord.self).sorted(by: \.name, as: .caseInsensitive, nulls: .last)
+        #expect(try await plan(folded).hasPrefix("looks at the rows that were written"))
+        let sum = try await store.explainChanges(of: Query(WareRecord.self).where { $0.group == 1 }) { $0.price.sum() }
+        #expect(sum.description == "runs the query again: it is computed of all rows; watches ware(group, id, price)")
     }
 }
