@@ -221,7 +221,7 @@ extension Table {
     }
 
     private func target(of step: Step<D>) -> AnyTable? {
-        step.targets.first.flatMap { core.tables[ObjectIdentifier($0)] }
+        step.targets.first.flatMap { core.tables[TypeKey($0)] }
     }
 
     func letGoOfModel(at slot: Int) {
