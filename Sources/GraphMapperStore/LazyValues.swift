@@ -45,11 +45,11 @@ extension WriteTransaction {
     /// Writes the lazy values that a record has over those of its row.
     ///
     /// - Returns: the names of the properties.
-    func writeLazyValues<R: StoredRecord>(of record: R) async throws -> [String] {
+    func writeLazyValues<R: StoredRecord>(of record: R) throws -> [String] {
         guard R.schema.properties.contains(where: \.isLazy) else { return [] }
         let patch = Patch(lazyValuesOf: record)
-        guard !patch.columns.isEmpty else { return [] }
-        try await apply(patch)
-        return R.schema.properties.filter { $0.isLazy && patch.columns.contains($0.columnNames[0]) }.map(\.name)
+        guard !patch.paths.isEmpty else { return [] }
+        _ = try applyNow(patch)
+        return patch.paths.compactMap { R.schema.property(at: $0)?.name }
     }
 }

@@ -45,10 +45,8 @@ public class ReadTransaction: ImmediateSource {
 
     /// The record with that id; nil if there is none.
     public func find<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> R? {
-        let values = id.storedValues
-        let key = Dialect.row(keyColumns(type))
-        let marks = "= \(Dialect.marks(values.count))"
-        return try select(type, RowChoice(tail: "WHERE \(key) \(marks)", owners: marks, values: values)).first
+        try check()
+        return try connection.table(type).find(id, connection)
     }
 
     // MARK: ImmediateSource

@@ -81,10 +81,10 @@ public struct Schema<D>: Sendable {
     /// The names of a row's columns.
     public let columnNames: [String]
     /// What appends the values of the columns, and the places of ordered links: insertions in bulk ask for no more.
-    let encoders: [@Sendable (D, inout [StoredValue]) -> Void]
-    let lists: [Int]
+    package let encoders: [@Sendable (D, inout [StoredValue]) -> Void]
+    package let lists: [Int]
     /// Whether a property is ``Lazy``.
-    let hasLazy: Bool
+    package let hasLazy: Bool
     /// What is wrong with the schema, in sentences. Empty for a good one.
     public let mistakes: [String]
     /// Makes a DTO from what the reader answers.
@@ -160,7 +160,8 @@ public struct Schema<D>: Sendable {
         }
     }
 
-    private func locate(_ error: any Error, _ position: RowPosition) -> any Error {
+    /// The error with the place in a row where it happened.
+    package func locate(_ error: any Error, _ position: RowPosition) -> any Error {
         var column: Int32 = 0
         var place = ""
         for property in properties where !property.isLazy {

@@ -19,7 +19,8 @@ extension Schema where D: Identifiable, D.ID: Storable {
         return (.insert(row), insertedLinks(of: dto, row.key))
     }
 
-    private func insertedLinks(of dto: D, _ key: [StoredValue]) -> [ChangeSet.Change] {
+    /// What inserts the ordered links of a row that is new.
+    package func insertedLinks(of dto: D, _ key: [StoredValue]) -> [ChangeSet.Change] {
         var links: [ChangeSet.Change] = []
         for place in lists {
             let targets = properties[place].stored(dto)
