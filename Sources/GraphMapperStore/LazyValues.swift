@@ -40,16 +40,3 @@ extension GraphStore {
         try await read { try await $0.values(type, path, ids: ids) }
     }
 }
-
-extension WriteTransaction {
-    /// Writes the lazy values that a record has over those of its row.
-    ///
-    /// - Returns: the names of the properties.
-    func writeLazyValues<R: StoredRecord>(of record: R) throws -> [String] {
-        guard R.schema.properties.contains(where: \.isLazy) else { return [] }
-        let patch = Patch(lazyValuesOf: record)
-        guard !patch.paths.isEmpty else { return [] }
-        _ = try applyNow(patch)
-        return patch.paths.compactMap { R.schema.property(at: $0)?.name }
-    }
-}

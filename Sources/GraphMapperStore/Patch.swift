@@ -1,23 +1,17 @@
 /// Some properties of one row: each is unset, NULL or a value. Unset is never written.
 public struct Patch<R: StoredRecord>: Sendable {
-    /// The row's key.
-    let key: [StoredValue]
     /// What is set, in order.
     private(set) var paths: [any AnyKeyPath & Sendable] = []
-    /// The values of all paths' columns, one after the other.
+    /// The row's key, then the values of all paths' columns, one after the other.
     private(set) var values: [StoredValue] = []
+    let keyCount: Int
+    var key: [StoredValue] { Array(values[..<keyCount]) }
 
     /// An empty patch of the row with that id.
-    public init(_ type: R.Type, _ id: R.ID) { key = id.storedValues }
-
-    /// The lazy values that a record has.
-    init(lazyValuesOf record: R) {
-        key = record.id.storedValues
-        for property in R.schema.properties where property.isLazy {
-            let count = values.count
-            property.encode(record, &values)
-            if values.count > count { paths.append(property.path) }
-        }
+    public init(_ type: R.Type, _ id: R.ID) {
+        values.reserveCapacity(4)
+        id.encode(into: &values)
+        keyCount = values.count
     }
 
     /// Sets a property, or a part of an embedded one; nil sets NULL. One that has no column is an error when the patch is

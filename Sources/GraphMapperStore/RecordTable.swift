@@ -3,9 +3,17 @@
 /// Little of it depends on the type, since what does is not specialized here.
 final class RecordTable<R: StoredRecord> {
     private let name = R.schema.name
-    private let keyColumns = R.keyColumnNames
+    /// The columns of the rows that are read, and the key's.
+    let columns = R.schema.properties.flatMap { $0.isList || $0.isNested || $0.isLazy ? [] : $0.columnNames }
+    let keyColumns = R.keyColumnNames
+    /// The table's name, the columns and the key as they stand in statements.
+    let quoted = Dialect.quoted(R.schema.name)
+    let selected: String
+    let key: String
+    /// Where the key stands among the columns.
+    let keyRange: Range<Int32>
     private let make = R.schema.make
-    private let encoders = R.schema.encoders
+    private let encode = R.schema.encode
     private let hasLazy = R.schema.hasLazy
     let hasLists = !R.schema.lists.isEmpty
     // Values to be bound, kept for their memory. One task at a time uses a connection, and what encodes a value does not
@@ -16,6 +24,18 @@ final class RecordTable<R: StoredRecord> {
     private var deletion: Statement?
     private var update: PatchStatement?
     private var lists: [(rows: LinkRows, statement: Statement)]?
+
+    init() {
+        selected = Dialect.list(columns)
+        key = Dialect.list(keyColumns)
+        keyRange = Self.range(of: keyColumns, in: columns)
+    }
+
+    /// Where a property's columns stand, which do so side by side.
+    static func range(of names: [String], in columns: [String]) -> Range<Int32> {
+        let start = Int32(names.first.flatMap(columns.firstIndex) ?? 0)
+        return start..<start + Int32(names.count)
+    }
 
     // MARK: Reading
 
@@ -61,7 +81,6 @@ final class RecordTable<R: StoredRecord> {
 
     private func finding(_ connection: Connection) throws -> Statement {
         if let found { return found }
-        let columns = R.schema.properties.flatMap { $0.isList || $0.isNested || $0.isLazy ? [] : $0.columnNames }
         let statement = try connection.prepare(RowStatements.select(name, columns, keyColumns))
         found = statement
         return statement
@@ -110,7 +129,7 @@ final class RecordTable<R: StoredRecord> {
 
     private func encodeRow(of record: R) {
         values.removeAll(keepingCapacity: true)
-        for index in encoders.indices { encoders[index](record, &values) }
+        encode(record, &values)
     }
 
     // MARK: Writing
@@ -132,7 +151,7 @@ final class RecordTable<R: StoredRecord> {
     /// - Throws: ``GraphError`` for a property that has no column; ``StoreError`` for a value that the table forbids.
     func apply(_ patch: Patch<R>, _ connection: Connection, _ log: inout ChangeLog) throws -> Bool {
         let update = try updating(patch, connection)
-        try connection.execute(update.statement, patch.values, patch.key)
+        try connection.execute(update.statement, patch.values, from: patch.keyCount)
         guard connection.changeCount > 0 else { return false }
         log.note(.update, name, update.columns) { patch.key }
         return true
@@ -141,7 +160,7 @@ final class RecordTable<R: StoredRecord> {
     private func updating(_ patch: Patch<R>, _ connection: Connection) throws -> PatchStatement {
         if let update, update.sets(patch.paths) { return update }
         let columns = try patch.paths.flatMap { try R.columnNames(at: $0).get() }
-        guard columns.count == patch.values.count else {
+        guard columns.count == patch.values.count - patch.keyCount else {
             throw GraphError(.misuse, "the patch has not a value for each of its columns", type: name)
         }
         let statement = try connection.prepare(RowStatements.set(name, columns, keyColumns))

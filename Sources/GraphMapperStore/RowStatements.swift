@@ -8,7 +8,8 @@ enum RowStatements {
     }
 
     static func update(_ row: ChangeSet.Update) -> String {
-        "\(set(row.table, row.columns, row.keyColumns)) AND \(Dialect.same(row.columns))"
+        set(row.table, row.columns + row.unread, row.keyColumns)
+            + (row.columns.isEmpty ? "" : " AND \(Dialect.same(row.columns))")
     }
 
     static func set(_ table: String, _ columns: [String], _ keyColumns: [String]) -> String {

@@ -72,7 +72,6 @@ extension WriteTransaction {
         let change = R.schema.update(from: old, to: new, all: policy == .all)
         if let row = change.row { try applyNow(row) }
         for link in change.links { try applyNow(link) }
-        let properties = change.properties + (try writeLazyValues(of: new))
-        return properties.isEmpty ? .unchanged : .updated(properties)
+        return change.properties.isEmpty ? .unchanged : .updated(change.properties)
     }
 }

@@ -92,12 +92,21 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     ///   a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
         try check()
+        try noting(sql) { try connection.executeOwn(sql, values) }
+    }
+
+    override func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
+        try noting(sql) { try super.ownRows(sql, values) }
+    }
+
+    private func noting<T>(_ sql: String, _ body: () throws -> T) throws -> T {
         let before = connection.totalChangeCount
-        try connection.executeOwn(sql, values)
-        guard connection.totalChangeCount != before else { return }
+        let result = try body()
+        guard connection.totalChangeCount != before else { return result }
         for touched in try connection.touched(by: sql) {
             note(rowsOf: touched.table, touched.kind, touched.columns)
         }
+        return result
     }
 
     /// Notes rows whose keys are not known, of a record's table or of an ordered link's.
@@ -156,9 +165,10 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             try connection.execute(try insertion(row.table, row.columns), row.values)
             log.note(.insert, row.table, row.key)
         case .update(let row):
-            try connection.execute(RowStatements.update(row), row.values + row.key + row.expected)
+            try connection.execute(
+                RowStatements.update(row), row.values + row.unreadValues + row.key + row.expected)
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
-            if !row.isInterim { log.note(.update, row.table, row.key, row.columns) }
+            if !row.isInterim { log.note(.update, row.table, row.key, row.columns + row.unread) }
         case .delete(let row):
             try connection.execute(RowStatements.delete(row), row.key + row.expected)
             if connection.changeCount > 0 {
@@ -181,7 +191,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         case .insert(let row): isFit = !row.columns.isEmpty && row.columns.count == row.values.count
         case .update(let row):
             isFit =
-                !row.columns.isEmpty && row.columns.count == row.values.count && row.columns.count == row.expected.count
+                !(row.columns.isEmpty && row.unread.isEmpty) && row.columns.count == row.values.count
+                && row.columns.count == row.expected.count && row.unread.count == row.unreadValues.count
                 && !row.key.isEmpty && row.keyColumns.count == row.key.count
         case .relink(let link):
             let width = link.targetColumns.count

@@ -75,16 +75,16 @@ final class Connection: @unchecked Sendable {
     }
 
     /// Runs a statement that somebody keeps to its end.
-    func execute(_ statement: Statement, _ values: [StoredValue], _ more: [StoredValue] = []) throws {
-        try start(statement, values, more)
+    func execute(_ statement: Statement, _ values: [StoredValue], from first: Int = 0) throws {
+        try start(statement, values, from: first)
         defer { statement.reset() }
         while try statement.step() {}
     }
 
     /// Readies a statement that somebody keeps to be stepped through, and then reset.
-    func start(_ statement: Statement, _ values: [StoredValue], _ more: [StoredValue] = []) throws {
+    func start(_ statement: Statement, _ values: [StoredValue], from first: Int = 0) throws {
         try willRun(statement.sql)
-        try statement.bind(values, more)
+        try statement.bind(values, from: first)
     }
 
     private func willRun(_ sql: String) throws {

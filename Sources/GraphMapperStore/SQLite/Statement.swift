@@ -41,11 +41,13 @@ final class Statement {
         return sqlite3_prepare_v3(database, sql, -1, 0, &prepared, nil) != SQLITE_OK || prepared != nil
     }
 
-    /// Binds the values, those of the second list after those of the first, and NULL to parameters beyond them.
-    func bind(_ values: [StoredValue], _ more: [StoredValue] = []) throws {
-        if values.count + more.count < parameterCount { sqlite3_clear_bindings(handle) }
-        for index in values.indices { try bind(values[index], at: index) }
-        for index in more.indices { try bind(more[index], at: values.count + index) }
+    /// Binds the values, and NULL to parameters beyond them.
+    ///
+    /// - Parameter first: the place of the value that comes first; those before it come last.
+    func bind(_ values: [StoredValue], from first: Int = 0) throws {
+        if values.count < parameterCount { sqlite3_clear_bindings(handle) }
+        for index in first..<values.count { try bind(values[index], at: index - first) }
+        for index in 0..<first { try bind(values[index], at: values.count - first + index) }
     }
 
     private func bind(_ value: StoredValue, at index: Int) throws {
