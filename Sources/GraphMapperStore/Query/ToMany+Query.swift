@@ -23,9 +23,8 @@ extension GraphStore {
         _ query: Query<R>, pageSize: Int = 64, cachedPages: Int = 8, as transform: @escaping (R) -> Element,
         otherwise: @escaping (Int, any Error) -> Element
     ) -> ToMany<Element> {
-        let pages = QueryPages({ self }, query, size: max(1, pageSize), kept: max(1, cachedPages)) {
-            try $0.fetchNow($1)
-        }
+        let pages = QueryPages(
+            { self }, query, size: max(1, pageSize), kept: max(1, cachedPages), fetch: { try $0.fetchNow($1) })
         return ToMany(
             count: { try pages.count() }, at: { transform(try pages.item(at: $0)) }, otherwise: otherwise)
     }
@@ -50,9 +49,9 @@ extension GraphSession {
         _ query: Query<R>, loading: Loading = .all, pageSize: Int = 64, cachedPages: Int = 8,
         as transform: @escaping (R.Model) -> Element, otherwise: @escaping (Int, any Error) -> Element
     ) -> ToMany<Element> where R.Model: AnyObject {
-        let pages = QueryPages({ try self.store() }, query, size: max(1, pageSize), kept: max(1, cachedPages)) {
-            try self.models($1, loading: loading, in: $0)
-        }
+        let pages = QueryPages(
+            { try self.store() }, query, size: max(1, pageSize), kept: max(1, cachedPages),
+            fetch: { try self.models($1, loading: loading, in: $0) })
         return ToMany(
             count: { try pages.count() }, at: { transform(try pages.item(at: $0)) }, otherwise: otherwise)
     }

@@ -62,18 +62,18 @@ extension Trait where Self == PerEngine {
     static var perEngine: Self { Self() }
 }
 
-/// The suites are run as often as they say.
-@Suite(.perEngine) struct `The suite per engine` {
-    private static let seen = Locked<[String]>([])
-
-    @Test func `each engine is opened`() async throws {
-        let store = try await Engine.open(SquadRow.self)
-        let name = try #require(Engine.run).engine.name
-        #expect((store.readers == nil) == (name == Engine.inMemory.name))
-        Self.seen.withLock { $0.append(name) }
-        let seen = Self.seen.withLock { $0 }
-        #expect(seen == Engine.all.prefix(seen.count).map(\.name))
-        try await store.write { try await $0.insert(SquadRow(id: 1, name: "a", city: nil)) }
-        #expect(try await store.count(Query(SquadRow.self)) == 1)
+@Suite struct `The suite per engine` {
+    @Test func `runs once over each engine, which is empty`() async throws {
+        let seen = Locked<[String]>([])
+        let (test, testCase) = (try #require(Test.current), try #require(Test.Case.current))
+        try await PerEngine().provideScope(for: test, testCase: testCase) {
+            let store = try await Engine.open(SquadRow.self)
+            let name = try #require(Engine.run).engine.name
+            #expect((store.readers == nil) == (name == Engine.inMemory.name))
+            try await store.write { try await $0.insert(SquadRow(id: 1, name: "a", city: nil)) }
+            #expect(try await store.count(Query(SquadRow.self)) == 1)
+            seen.withLock { $0.append(name) }
+        }
+        #expect(seen.withLock { $0 } == Engine.all.map(\.name))
     }
 }
