@@ -1,6 +1,6 @@
 /// Reads and writes in one transaction. Ends with its closure.
 public final class WriteTransaction: ReadTransaction, JoinableTransaction {
-    private var lastInsertion: (table: String, columns: [String], sql: String)?
+    private var lastInsertion: (table: String, columns: [String], statement: Statement)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
     var log: ChangeLog
@@ -48,43 +48,44 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     }
 
     /// Adds a record with its ordered links; throws a ``StoreError`` if its key is there.
-    public func insert<R: StoredRecord>(_ record: R) async throws {
-        let change = R.schema.insertion(of: record)
-        try await apply(change.row)
-        for link in change.links { try await apply(link) }
-    }
+    public func insert<R: StoredRecord>(_ record: R) async throws { try insertNow(record, connection.table(R.self)) }
 
     /// One prepared statement for all.
     public func insert<R: StoredRecord>(contentsOf records: some Sequence<R>) async throws {
-        for record in records { try await insert(record) }
+        let table = connection.table(R.self)
+        for record in records { try insertNow(record, table) }
+    }
+
+    func insertNow<R: StoredRecord>(_ record: R, _ table: RecordTable<R>) throws {
+        try check()
+        guard try table.insert(record, connection, &log) else {
+            let change = R.schema.insertion(of: record)
+            for change in [change.row] + change.links { try applyNow(change) }
+            return
+        }
+        guard table.hasLists else { return }
+        for link in R.schema.insertedLinks(of: record, record.id.storedValues) { try applyNow(link) }
     }
 
     /// Writes the properties that the patch sets, and reads nothing. False if there is no such row.
+    ///
+    /// - Throws: ``GraphError`` for a property that has no column; ``StoreError`` for a value that the table forbids.
     @discardableResult
-    public func apply<R: StoredRecord>(_ patch: Patch<R>) async throws -> Bool {
+    public func apply<R: StoredRecord>(_ patch: Patch<R>) async throws -> Bool { try applyNow(patch) }
+
+    func applyNow<R: StoredRecord>(_ patch: Patch<R>) throws -> Bool {
         try check()
-        if let mistake = patch.mistake { throw mistake }
-        guard !patch.columns.isEmpty else { return try await find(R.self, patch.id) != nil }
-        let list = Dialect.assignments(patch.columns)
-        let key = patch.id.storedValues
-        try connection.execute("UPDATE \(table(R.self)) SET \(list) WHERE \(isKey(R.self))", patch.values + key)
-        guard connection.changeCount > 0 else { return false }
-        log.note(.update, R.schema.name, key, patch.columns)
-        return true
+        let table = connection.table(R.self)
+        guard !patch.paths.isEmpty else { return try table.has(patch.key, connection) }
+        return try table.apply(patch, connection, &log)
     }
 
     /// Deletes the row with this id. False if there is none.
     @discardableResult
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
-        let key = id.storedValues
-        try connection.execute("DELETE FROM \(table(type)) WHERE \(isKey(type))", key)
-        guard connection.changeCount > 0 else { return false }
-        log.note(.delete, R.schema.name, key)
-        return true
+        return try connection.table(type).delete(id, connection, &log)
     }
-
-    private func isKey<R: StoredRecord>(_ type: R.Type) -> String { Dialect.match(R.schema.key?.columnNames ?? ["id"]) }
 
     /// Runs a statement of one's own.
     ///
@@ -92,12 +93,21 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     ///   a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
         try check()
+        try noting(sql) { try connection.executeOwn(sql, values) }
+    }
+
+    override func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
+        try noting(sql) { try super.ownRows(sql, values) }
+    }
+
+    private func noting<T>(_ sql: String, _ body: () throws -> T) throws -> T {
         let before = connection.totalChangeCount
-        try connection.executeOwn(sql, values)
-        guard connection.totalChangeCount != before else { return }
+        let result = try body()
+        guard connection.totalChangeCount != before else { return result }
         for touched in try connection.touched(by: sql) {
             note(rowsOf: touched.table, touched.kind, touched.columns)
         }
+        return result
     }
 
     /// Notes rows whose keys are not known, of a record's table or of an ordered link's.
@@ -133,7 +143,9 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     // MARK: ChangeSink
 
-    public func apply(_ change: ChangeSet.Change) async throws {
+    public func apply(_ change: ChangeSet.Change) async throws { try applyNow(change) }
+
+    func applyNow(_ change: ChangeSet.Change) throws {
         try check()
         if let found = try mismatch(of: change) { throw GraphError(Conflict.all(of: change, found)) }
     }
@@ -151,12 +163,13 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         try checkShape(change)
         switch change {
         case .insert(let row):
-            try connection.execute(insertion(row.table, row.columns), row.values)
+            try connection.execute(try insertion(row.table, row.columns), row.values)
             log.note(.insert, row.table, row.key)
         case .update(let row):
-            try connection.execute(RowStatements.update(row), row.values + row.key + row.expected)
+            try connection.execute(
+                RowStatements.update(row), row.values + row.unreadValues + row.key + row.expected)
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
-            if !row.isInterim { log.note(.update, row.table, row.key, row.columns) }
+            if !row.isInterim { log.note(.update, row.table, row.key, row.columns + row.unread) }
         case .delete(let row):
             try connection.execute(RowStatements.delete(row), row.key + row.expected)
             if connection.changeCount > 0 {
@@ -179,7 +192,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         case .insert(let row): isFit = !row.columns.isEmpty && row.columns.count == row.values.count
         case .update(let row):
             isFit =
-                !row.columns.isEmpty && row.columns.count == row.values.count && row.columns.count == row.expected.count
+                !(row.columns.isEmpty && row.unread.isEmpty) && row.columns.count == row.values.count
+                && row.columns.count == row.expected.count && row.unread.count == row.unreadValues.count
                 && !row.key.isEmpty && row.keyColumns.count == row.key.count
         case .relink(let link):
             let width = link.targetColumns.count
@@ -202,12 +216,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         return row.map { .values($0) } ?? .gone
     }
 
-    /// The text of an insert, which most often is the one before.
-    private func insertion(_ table: String, _ columns: [String]) -> String {
-        if let last = lastInsertion, last.table == table, last.columns == columns { return last.sql }
-        let sql = RowStatements.insert(table, columns)
-        lastInsertion = (table, columns, sql)
-        return sql
+    /// The statement of an insert, which most often is the one before.
+    private func insertion(_ table: String, _ columns: [String]) throws -> Statement {
+        if let last = lastInsertion, last.table == table, last.columns == columns { return last.statement }
+        let statement = try connection.prepare(RowStatements.insert(table, columns))
+        lastInsertion = (table, columns, statement)
+        return statement
     }
 
     /// The statements of a link's table, which most often is the one before.
@@ -234,9 +248,9 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             if connection.changeCount == 0 {
                 return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))
             }
-            let position = link.key.count + 1
+            let position = link.key.count
             try connection.executeEach(list.insert, 1..<link.targets.count / width) { statement, place in
-                if place == 1 { try statement.bind(link.key[...], at: 1) }
+                if place == 1 { try statement.bind(link.key[...], at: 0) }
                 try statement.bind(.integer(Int64(place + 1) * Layout.gap), at: position)
                 try statement.bind(link.targets[place * width..<(place + 1) * width], at: position + 1)
             }
