@@ -132,7 +132,7 @@ private func measure(_ packages: [Package]) async throws -> (edges: Int, stages:
             $0 + $1.alternatives.count
         }
     }
-    second.dismantle()
-    third.dismantle()
+    try second.dismantle()
+    try third.dismantle()
     return (edges, stages)
 }

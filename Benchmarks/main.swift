@@ -2,7 +2,8 @@ import Foundation
 import GraphMapperStore
 
 // `Benchmarks [--filter NAME] [--rounds N] [--only ours|baseline] [--output FILE] [--compare OLD.json] [--largest N]`,
-// or `Benchmarks --debian PACKAGES [--plots FOLDER]`.
+// or `Benchmarks --debian PACKAGES [--plots FOLDER]`,
+// or `Benchmarks --compile-time [--records N]`.
 func option(_ name: String) -> String? {
     CommandLine.arguments.firstIndex(of: name).flatMap { index in
         index + 1 < CommandLine.arguments.count ? CommandLine.arguments[index + 1] : nil
@@ -16,6 +17,11 @@ if let child = option("--child") {
 
 if let file = option("--debian") {
     try await runDebian(file, plots: option("--plots"))
+    exit(0)
+}
+
+if CommandLine.arguments.contains("--compile-time") {
+    try measureCompileTime(option("--records").flatMap(Int.init) ?? 100)
     exit(0)
 }
 

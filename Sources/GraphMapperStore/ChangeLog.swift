@@ -180,7 +180,7 @@ struct ChangeLog {
     ) {
         let place = self.place(kind, table)
         count += 1
-        if entries[place].isCollapsed { return entries[place].cover(columns) }
+        if entries[place].isCollapsed, entries[place].keys == nil { return entries[place].cover(columns) }
         entries[place].add(Row(key: key(), columns: columns, place: count))
     }
 
