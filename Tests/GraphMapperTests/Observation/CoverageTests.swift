@@ -201,6 +201,18 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         #expect(changes == [[], [2], [1]] || changes == [[], [2], []])
     }
 
+    @Test func `a store that only reads is told of what others write`() async throws {
+        let file = temporaryFile()
+        let store = try await three(.file(file))
+        var options = GraphStore.Options()
+        options.isReadOnly = true
+        options.watchInterval = 0.01
+        let reader = try await GraphStore.open(.file(file), options: options, WareRecord.self, DepotRecord.self)
+        var observer = try await Observer(reader, byName)
+        try await store.write { _ = try await $0.delete(WareRecord.self, 2) }
+        #expect(try await observer.next() == [[1], [], []])
+    }
+
     /// Realm 22: nothing is invalid here.
     @Test func `a result that depends on a deleted row is empty`() async throws {
         let store = try await three()
