@@ -115,7 +115,8 @@ import Testing
             let store = try await openWares(location)
             let (heard, hear) = AsyncStream<Int>.makeStream()
             let token = try await store.write { [all] tx in
-                let token = store.observe(all) { hear.yield($0.collection.count) }
+                let token = store.observe(
+                    all, onError: { _ in hear.finish() }, { hear.yield($0.collection.count) })
                 // Others may run meanwhile.
                 try await Task.sleep(nanoseconds: 20_000_000)
                 try await tx.insert(WareRecord(id: 1))
