@@ -4,6 +4,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
     var log: ChangeLog
+    /// Columns that observers have pinned to a value, by table.
+    let pins: [String: [String]]
     let hub: Hub
     /// Observers that know what is written.
     let knowing: [Hub.ID]
@@ -19,6 +21,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     init(_ connection: Connection, lists: [String: ListOwner], hub: Hub, knowing: [Hub.ID]) {
         self.lists = lists
         log = ChangeLog(observed: hub.tables)
+        pins = hub.pinnedColumns
         self.hub = hub
         self.knowing = knowing
         super.init(connection)
@@ -67,6 +70,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         guard !patch.columns.isEmpty else { return try await find(R.self, patch.id) != nil }
         let list = Dialect.assignments(patch.columns)
         let key = patch.id.storedValues
+        try noteBefore(.update, R.schema.name, R.keyColumnNames, key, patch.columns)
         try connection.execute("UPDATE \(table(R.self)) SET \(list) WHERE \(isKey(R.self))", patch.values + key)
         guard connection.changeCount > 0 else { return false }
         log.note(.update, R.schema.name, key, patch.columns)
@@ -78,6 +82,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
         let key = id.storedValues
+        try noteBefore(.delete, R.schema.name, R.keyColumnNames, key)
         try connection.execute("DELETE FROM \(table(type)) WHERE \(isKey(type))", key)
         guard connection.changeCount > 0 else { return false }
         log.note(.delete, R.schema.name, key)
@@ -154,10 +159,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             try connection.execute(insertion(row.table, row.columns), row.values)
             log.note(.insert, row.table, row.key)
         case .update(let row):
+            try noteBefore(.update, row.table, row.keyColumns, row.key, row.columns)
             try connection.execute(RowStatements.update(row), row.values + row.key + row.expected)
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
             if !row.isInterim { log.note(.update, row.table, row.key, row.columns) }
         case .delete(let row):
+            try noteBefore(.delete, row.table, row.keyColumns, row.key)
             try connection.execute(RowStatements.delete(row), row.key + row.expected)
             if connection.changeCount > 0 {
                 log.note(.delete, row.table, row.key)
