@@ -13,7 +13,7 @@ soak: deps
 	GRAPHMAPPER_SOAK=1 swift test
 
 # Suites that tasks share things in, under the thread sanitizer.
-RACES = Many observers and writers
+RACES = Many observers and writers|How changes are delivered|Sessions that follow the store|Writes that an observer knows of
 races: deps
 	GRAPHMAPPER_SOAK=1 swift test --sanitize=thread --scratch-path .build/tsan --filter '$(RACES)'
 

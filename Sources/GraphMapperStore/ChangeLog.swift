@@ -154,6 +154,8 @@ struct ChangeLog {
     }
 
     private var entries: [Entry] = []
+    /// What rows held before, by table and key, as far as somebody asked for it.
+    private var before: [String: [[StoredValue]: [String: StoredValue]]] = [:]
     private let observed: Set<String>
     private var count = 0
     /// Where the latest entry of each kind is: most often that of the next write too.
@@ -205,6 +207,17 @@ struct ChangeLog {
         entries[place].add(Row(key: nil, columns: columns, place: count))
     }
 
+    /// Whether what a row held before is of use, and not known.
+    func wantsBefore(_ kind: ChangeRecord.Kind, _ table: String, _ key: [StoredValue]) -> Bool {
+        before[table]?[key] == nil
+            && !entries.contains { $0.table == table && $0.kind == kind && $0.rows.count >= Self.most }
+    }
+
+    /// Notes what a row held in some columns before the transaction wrote to these.
+    mutating func note(before values: [String: StoredValue], _ table: String, _ key: [StoredValue]) {
+        before[table, default: [:]][key] = values
+    }
+
     /// Whether that row was written, or may have been.
     func has(_ table: String, _ key: [StoredValue]) -> Bool {
         entries.contains { $0.table == table && ($0.isCollapsed || $0.rows.contains { $0.key == key }) }
@@ -233,8 +246,10 @@ struct ChangeLog {
     /// What was written, for those who observe it.
     var touches: [Touch] {
         entries.flatMap { entry in
-            entry.rows.map {
-                Touch(entry.kind, table: entry.table, key: $0.key, columns: $0.columns, keys: entry.keys)
+            entry.rows.map { row in
+                var touch = Touch(entry.kind, table: entry.table, key: row.key, columns: row.columns, keys: entry.keys)
+                touch.before = row.key.flatMap { before[entry.table]?[$0] } ?? [:]
+                return touch
             }
         }
     }

@@ -4,6 +4,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
     var log: ChangeLog
+    /// Columns that observers have pinned to a value, by table.
+    let pins: [String: [String]]
     let hub: Hub
     /// Observers that know what is written.
     let knowing: [Hub.ID]
@@ -19,6 +21,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     init(_ connection: Connection, lists: [String: ListOwner], hub: Hub, knowing: [Hub.ID]) {
         self.lists = lists
         log = ChangeLog(observed: hub.tables)
+        pins = hub.pinnedColumns
         self.hub = hub
         self.knowing = knowing
         super.init(connection)
@@ -77,6 +80,9 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         try check()
         let table = connection.table(R.self)
         guard !patch.paths.isEmpty else { return try table.has(patch.key, connection) }
+        try noteBefore(
+            .update, R.schema.name, table.keyColumns, patch.key,
+            try patch.paths.flatMap { try R.columnNames(at: $0).get() })
         return try table.apply(patch, connection, &log)
     }
 
@@ -84,7 +90,9 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     @discardableResult
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
-        return try connection.table(type).delete(id, connection, &log)
+        let table = connection.table(type)
+        try noteBefore(.delete, R.schema.name, table.keyColumns, id.storedValues)
+        return try table.delete(id, connection, &log)
     }
 
     /// Runs a statement of one's own.
@@ -166,11 +174,13 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             try connection.execute(try insertion(row.table, row.columns), row.values)
             log.note(.insert, row.table, row.key)
         case .update(let row):
+            try noteBefore(.update, row.table, row.keyColumns, row.key, row.columns)
             try connection.execute(
                 RowStatements.update(row), row.values + row.unreadValues + row.key + row.expected)
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
             if !row.isInterim { log.note(.update, row.table, row.key, row.columns + row.unread) }
         case .delete(let row):
+            try noteBefore(.delete, row.table, row.keyColumns, row.key)
             try connection.execute(RowStatements.delete(row), row.key + row.expected)
             if connection.changeCount > 0 {
                 log.note(.delete, row.table, row.key)

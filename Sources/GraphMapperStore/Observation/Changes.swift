@@ -4,7 +4,7 @@
 /// with an error, which the loop throws. The first element is the state at the beginning. After that each element comes
 /// after a commit, never inside a transaction, in the order of commits. What is committed while the loop is busy is put
 /// together, so a slow loop holds up no writer, and takes no more memory than the state itself. What cancels out is not
-/// told of.
+/// told of. A loop inside a transaction throws a ``StoreError`` of kind `.misuse`, as reading there does.
 public struct Changes<Element: Sendable>: AsyncSequence, Sendable {
     private let start: @Sendable (ObserverHandle?) -> @Sendable () async throws -> Element?
 

@@ -44,8 +44,9 @@ enum Chunks<R: Sendable> {
 
     /// The position of the first row that is not before a place. Complexity: O(log count).
     static func position(of place: Place, in results: Results<R>, _ ordering: PlaceOrder) -> Int {
-        let chunk = ordering.first(notBefore: place, in: results.lasts)
-        guard chunk < results.chunks.count else { return results.count }
+        let chunks = results.chunks
+        let chunk = Search.first(in: chunks.indices) { !ordering.isBefore(chunks[$0].last, place) }
+        guard chunk < chunks.count else { return results.count }
         return results.start(of: chunk) + ordering.first(notBefore: place, in: results.chunks[chunk].places)
     }
 

@@ -41,6 +41,8 @@ final class Hub: Sendable {
     /// - Parameter told: the number of the last change record in the file.
     func start(after told: Int64) { state.withLock { $0.told = told } }
 
+    /// The number of the last change record that observers have been told of.
+    var told: Int64 { state.withLock { $0.told } }
     /// The tables that somebody looks at.
     var tables: Set<String> { state.withLock { $0.tables } }
     /// Whether anybody observes.

@@ -6,29 +6,28 @@ public struct Results<Element: Sendable>: RandomAccessCollection, Sendable {
     final class Chunk: Sendable {
         let elements: [Element]
         let places: [Place]
+        /// That of the last row; a chunk has rows.
+        let last: Place
 
         init(_ elements: [Element], _ places: [Place]) {
             self.elements = elements
             self.places = places
+            last = places.last ?? Place(values: [])
         }
     }
 
     let chunks: [Chunk]
     /// For each chunk, how many rows there are up to its end.
     private let ends: [Int]
-    /// What the last row of each chunk is sorted by.
-    let lasts: [Place]
     /// Rows that are in another place than in the result before: from there, to here.
     var moves: [CollectionMove] = []
 
     init(_ chunks: [Chunk]) {
         self.chunks = chunks
-        var count = 0
-        ends = chunks.map { chunk in
-            count += chunk.elements.count
-            return count
-        }
-        lasts = chunks.compactMap(\.places.last)
+        var ends: [Int] = []
+        ends.reserveCapacity(chunks.count)
+        for chunk in chunks { ends.append((ends.last ?? 0) + chunk.elements.count) }
+        self.ends = ends
     }
 
     /// 0.

@@ -10,6 +10,8 @@ struct Touch: Sendable {
     let keys: [[StoredValue]]?
     /// What columns that observers have pinned hold now, as far as known.
     var values: [String: StoredValue] = [:]
+    /// What they held before.
+    var before: [String: StoredValue] = [:]
 
     init(
         _ kind: ChangeRecord.Kind, table: String, key: [StoredValue]?, columns: [String]?, keys: [[StoredValue]]? = nil
@@ -28,12 +30,15 @@ struct Touch: Sendable {
     /// The keys of its rows; nil if they are not known.
     var knownKeys: [[StoredValue]]? { key.map { [$0] } ?? keys }
 
-    /// What a column holds now and held before; nil if that is not known, or differs.
-    func lasting(_ column: String) -> StoredValue? {
+    /// What a column holds now, and held before if that may differ; nil if it is not known.
+    func values(of column: String) -> [StoredValue]? {
+        guard key != nil else { return nil }
+        let (old, new) = (before[column], values[column])
         switch kind {
-        case .insert: values[column]
-        case .update: columns?.contains(column) == false ? values[column] : nil
-        case .delete: nil
+        case .insert: return new.map { [$0] }
+        case .update where columns?.contains(column) == false: return new.map { [$0] }
+        case .update: return old.flatMap { old in new.map { [old, $0] } }
+        case .delete: return old.map { [$0] }
         }
     }
 

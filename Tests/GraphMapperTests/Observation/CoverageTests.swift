@@ -182,15 +182,23 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         #expect(try await observer.next() == [[2], [], [1]])
     }
 
-    @Test func `another store of the same file, and another process`() async throws {
+    @Test func `another store of the same file`() async throws {
         let file = temporaryFile()
         let store = try await three(.file(file))
         var observer = try await Observer(store, byName)
         let other = try await openWares(.file(file))
         try await other.write { _ = try await $0.apply(Patch(WareRecord.self, 2).set(\.price, 5)) }
         #expect(try await observer.next() == [[], [], [1]])
-        let shell = "/usr/bin/sqlite3"
-        guard FileManager.default.fileExists(atPath: shell) else { return }
+    }
+
+    private static let shell = "/usr/bin/sqlite3"
+    private static let hasShell = FileManager.default.isExecutableFile(atPath: shell)
+
+    @Test(.enabled(if: hasShell, "there is no sqlite3 shell")) func `another process`() async throws {
+        let shell = Self.shell
+        let file = temporaryFile()
+        let store = try await three(.file(file))
+        var observer = try await Observer(store, byName)
         #expect(try run(shell, [file, "DELETE FROM ware WHERE id = 1"]) == 0)
         #expect(try await observer.next() == [[0], [], []])
         // Both at once.
@@ -199,6 +207,84 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         var changes = try await observer.next()
         if changes != [[], [2], [1]] { changes = try await observer.next() }
         #expect(changes == [[], [2], [1]] || changes == [[], [2], []])
+    }
+
+    @Test func `where only stores write, their change records tell what is concerned`() async throws {
+        let file = temporaryFile()
+        var options = GraphStore.Options()
+        options.onlyStoresWrite = true
+        // It does not look by itself.
+        options.watchInterval = 3600
+        let other = try await three(.file(file))
+        let store = try await GraphStore.open(.file(file), options: options, WareRecord.self, DepotRecord.self)
+        var observer = try await Observer(store, byName)
+        var one = try await Observer(store, Query(WareRecord.self).where { $0.id == 3 })
+        try await other.write { _ = try await $0.apply(Patch(WareRecord.self, 2).set(\.price, 5)) }
+        try await other.write { try await $0.insert(DepotRecord(id: 1, name: "d")) }
+        // A write finds what others have written.
+        try await store.write { _ in }
+        #expect(store.hub.pendingCount == 1)
+        #expect(try await observer.next() == [[], [], [1]])
+        // Records that are gone by now may have said anything.
+        try await other.write { tx in
+            for id in 0..<40 { _ = try await tx.apply(Patch(WareRecord.self, 3).set(\.price, Double(id))) }
+        }
+        try await other.write { try await $0.execute("DELETE FROM graphmapper_change WHERE seq < 44") }
+        try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 1).set(\.price, 1)) }
+        #expect(try await observer.next() == [[], [], [0, 2]])
+        #expect(try await one.next() == [[], [], [0]])
+    }
+
+    @Test func `of many observers of a table, those are told whom a write concerns`() async throws {
+        let store = try await openWares()
+        let count = 200
+        try await store.write { tx in
+            for id in 0..<count { try await tx.insert(WareRecord(id: id, group: id)) }
+        }
+        var observers: [Stepper<LiveRows<WareRecord>>] = []
+        for group in 0..<count {
+            observers.append(
+                try await Stepper(store, LiveRows(Query(WareRecord.self).where { $0.group == group })))
+        }
+        func told() async throws -> [Int] {
+            let pending = store.hub.pendingCount
+            var told: [Int] = []
+            for place in observers.indices where try await observers[place].step() != nil { told.append(place) }
+            #expect(pending == told.count)
+            return told
+        }
+        try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 7).set(\.price, 1)) }
+        #expect(try await told() == [7])
+        try await store.write { try await $0.insert(WareRecord(id: 900, group: 9)) }
+        #expect(try await told() == [9])
+        try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 900).set(\.group, 11)) }
+        #expect(try await told() == [9, 11])
+        try await store.write { _ = try await $0.upsert(WareRecord(id: 900, group: 13)) }
+        #expect(try await told() == [11, 13])
+        try await store.write { _ = try await $0.delete(WareRecord.self, 900) }
+        #expect(try await told() == [13])
+        try await store.write { tx in
+            _ = try await tx.apply(Patch(WareRecord.self, 1).set(\.group, 2))
+            _ = try await tx.apply(Patch(WareRecord.self, 1).set(\.group, 3))
+            _ = try await tx.apply(Patch(WareRecord.self, 4).set(\.group, 5))
+            _ = try await tx.delete(WareRecord.self, 4)
+        }
+        #expect(try await told() == [1, 3, 4])
+        // Nobody knows whom this concerns.
+        try await store.write { try await $0.execute("UPDATE ware SET \"group\" = 6 WHERE id = 5") }
+        #expect(store.hub.pendingCount == count)
+    }
+
+    @Test func `a store that only reads is told of what others write`() async throws {
+        let file = temporaryFile()
+        let store = try await three(.file(file))
+        var options = GraphStore.Options()
+        options.isReadOnly = true
+        options.watchInterval = 0.01
+        let reader = try await GraphStore.open(.file(file), options: options, WareRecord.self, DepotRecord.self)
+        var observer = try await Observer(reader, byName)
+        try await store.write { _ = try await $0.delete(WareRecord.self, 2) }
+        #expect(try await observer.next() == [[1], [], []])
     }
 
     /// Realm 22: nothing is invalid here.

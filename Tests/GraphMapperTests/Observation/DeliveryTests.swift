@@ -90,6 +90,49 @@ import Testing
         #expect(seen == [0, 1, 2, 3, 4])
     }
 
+    /// Realm 20.
+    @Test func `a result is walked to its end while each of its rows stops matching`() async throws {
+        let store = try await openWares()
+        try await store.write { try await $0.insert(contentsOf: (1...40).map { WareRecord(id: $0) }) }
+        var changes = store.changes(of: all.where { $0.group == 0 }).makeAsyncIterator()
+        let first = try #require(try await changes.next()?.collection)
+        var visited = 0
+        for ware in first {
+            try await store.write { _ = try await $0.apply(Patch(WareRecord.self, ware.id).set(\.group, 1)) }
+            visited += 1
+        }
+        #expect(visited == 40 && first.count == 40)
+        guard case .update(let last, let deletions, [], [])? = try await changes.next() else {
+            throw Violation(description: "not an update")
+        }
+        #expect(last.isEmpty && deletions == Array(0..<40))
+    }
+
+    @Test @MainActor func `an observation may begin inside a transaction, and sees what it has committed`()
+        async throws
+    {
+        for location in [GraphStore.Location.inMemory, .file(temporaryFile())] {
+            let store = try await openWares(location)
+            let (heard, hear) = AsyncStream<Int>.makeStream()
+            let token = try await store.write { [all] tx in
+                let token = store.observe(
+                    all, onError: { _ in hear.finish() }, { hear.yield($0.collection.count) })
+                // Others may run meanwhile.
+                try await Task.sleep(nanoseconds: 20_000_000)
+                try await tx.insert(WareRecord(id: 1))
+                return token
+            }
+            for await count in heard where count == 1 { break }
+            #expect(token.error == nil)
+            token.cancel()
+            await #expect(throws: StoreError.self) {
+                try await store.write { [all] _ in
+                    for try await _ in store.changes(of: all) { break }
+                }
+            }
+        }
+    }
+
     @Test @MainActor func `a token's observer runs on the main actor until it is gone`() async throws {
         final class Owner {
             var token: ObservationToken?
