@@ -157,6 +157,7 @@ extension Table {
                 let edited = snapshots[slot]
                 snapshots[slot] = row
                 for (back, owner) in zip(backs, owners) { back.name(slot, owner: owner) }
+                markAsEdited(model)
                 guard let row, let edited else {
                     added.append(model)
                     return nil

@@ -5,7 +5,9 @@
 /// lead to, weakly too, gets its links back; the rest is let go of. This is how a collector of cycles tries a deletion; it
 /// needs to know only whether a reference is the only one.
 extension SessionCore {
-    func releaseUnused() {
+    func releaseUnused() { quietly { letGoOfUnused() } }
+
+    private func letGoOfUnused() {
         var search = UnusedModels(self)
         search.takeApart()
         guard search.isFruitful else { return search.endSearch() }
@@ -52,6 +54,9 @@ private struct UnusedModels {
     private var places: [ObjectIdentifier: Place] = [:]
     private var needed: Set<Place> = []
     private var queue: [Place] = []
+    /// New objects that links lead to: they are in no identity map.
+    private var new: [(table: AnyTable, object: AnyObject)] = []
+    private var seen: Set<ObjectIdentifier> = []
     /// What ends the time for which identity maps leave the models to others that have them, too.
     private var shown: [() -> Void] = []
 
@@ -118,18 +123,40 @@ private struct UnusedModels {
                 if taken[place] == nil { markTargets(of: place) }
             }
         }
-        while let place = queue.popLast() {
-            markTargets(of: place)
-            for link in taken[place] ?? [] {
-                for case .known(let target) in link.targets { mark(target) }
+        for table in groups.joined() { for object in table.addedObjects { mark(object, of: table) } }
+        while true {
+            if let place = queue.popLast() {
+                markTargets(of: place)
+                for link in taken[place] ?? [] {
+                    for target in link.targets {
+                        switch target {
+                        case .known(let target): mark(target)
+                        case .other(let object): mark(object, of: link.table.targets(of: link.step) ?? link.table)
+                        }
+                    }
+                }
+            } else if let (table, object) = new.popLast() {
+                table.forEachTarget(of: object) { mark($1, of: $0) }
+            } else {
+                return
             }
         }
     }
 
     private mutating func markTargets(of place: Place) {
-        var targets: [ObjectIdentifier] = []
-        for table in groups[place.group] { table.gatherTargets(of: place.slot, into: &targets) }
-        for target in targets { if let place = places[target] { mark(place) } }
+        guard let object = groups[place.group][0].object(at: place.slot) else { return }
+        for table in groups[place.group] {
+            table.forEachTarget(of: object) { mark($1, of: $0) }
+            for held in table.heldBefore(by: place.slot) { if let place = places[held] { mark(place) } }
+        }
+    }
+
+    private mutating func mark(_ object: AnyObject, of table: AnyTable) {
+        if let place = places[ObjectIdentifier(object)] {
+            mark(place)
+        } else if table.slot(holding: object) == nil, seen.insert(ObjectIdentifier(object)).inserted {
+            new.append((table, object))
+        }
     }
 
     private mutating func mark(_ place: Place) {
@@ -198,12 +225,24 @@ extension Table {
         return holding.isFilled(owner) ? !holding.isChanged(owner, objects) : objects.isEmpty
     }
 
-    /// What the slot's model leads to, also by references that have become nil, and what its links have let go of.
-    func addTargets(of slot: Int, to found: inout [ObjectIdentifier]) {
-        guard let model = model(at: slot) else { return }
+    func targets(ofStep index: Int) -> AnyTable? { target(of: mapping.steps[index]) }
+
+    /// Calls `visit` with what a model's links lead to.
+    func visitTargets(of object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {
+        guard let model = object as? D.Model else { return }
         for step in mapping.steps {
             guard let targets = target(of: step) else { continue }
-            found += step.linked(model).map(ObjectIdentifier.init)
+            for object in step.linked(model) { visit(targets, object) }
+        }
+    }
+
+    /// What the links of the slot's model have led to, and may do again: of references that have become nil, and of links
+    /// that the app has changed.
+    func targetsBefore(of slot: Int) -> [ObjectIdentifier] {
+        guard let model = model(at: slot) else { return [] }
+        var found: [ObjectIdentifier] = []
+        for step in mapping.steps {
+            guard let targets = target(of: step) else { continue }
             // A roll-back leads there again, and an owned child that was let go of is to be deleted.
             if let before = step.before, step.inverse == nil, snapshot(slot) != nil,
                 !isUnedited(step.isClean, slot, model)
@@ -218,6 +257,7 @@ extension Table {
                 found.append(ObjectIdentifier(object))
             }
         }
+        return found
     }
 
     private func target(of step: Step<D>) -> AnyTable? {
