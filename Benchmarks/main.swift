@@ -26,6 +26,7 @@ try await benchmarkDepth(harness)
 try await benchmarkStore(harness, workload)
 try await benchmarkObservation(harness)
 try await benchmarkWriteback(harness)
+if #available(macOS 14, iOS 17, *) { try await benchmarkTracking(harness) }
 
 let encoder = JSONEncoder()
 encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
