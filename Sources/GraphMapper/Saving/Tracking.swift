@@ -10,8 +10,7 @@ extension Mapping where D.Model: Observable {
     /// ```
     ///
     /// An edit is a mapped property that is set, also to what it had. A mapped property with `@ObservationIgnored` is not
-    /// seen. It costs some microseconds and a kilobyte an object when this is loaded, and again for each that was edited:
-    /// see `docs/write-back.md`.
+    /// seen. It costs some microseconds and a kilobyte an object: see `docs/write-back.md`.
     public var tracked: Self {
         var copy = self
         let paths = steps.compactMap { $0.modelPath as? PartialKeyPath<D.Model> }

@@ -117,6 +117,7 @@ public class AnyTable {
     /// How many slots are used.
     var idCount: Int { 0 }
     func isHeldOnlyHere(_ slot: Int) -> Bool { false }
+    func slotsHeldOnlyHere() -> [Int] { [] }
     func isAsStored(_ slot: Int) -> Bool { false }
     func slot(holding object: AnyObject) -> Int? { nil }
     func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool { true }

@@ -50,6 +50,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     var edited: [ObjectIdentifier: (model: D.Model, stamp: Int)] = [:]
     var editStamp = 0
     let tracking: Tracking<D.Model>?
+    /// The steps of links that can be set.
+    private(set) lazy var linkSteps = mapping.steps.indices.filter { mapping.steps[$0].assign != nil }
     /// The walk of a save of what is edited.
     var partial: PartialWalk?
 
@@ -272,6 +274,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var slotCount: Int { identity.models.count }
     override var idCount: Int { identity.slots.count }
     override func isHeldOnlyHere(_ slot: Int) -> Bool { isKnownUniquelyReferenced(&identity.models[slot]) }
+    override func slotsHeldOnlyHere() -> [Int] { identity.slotsHeldOnlyHere() }
     override func isAsStored(_ slot: Int) -> Bool { isAsStoredModel(slot) }
     override func slot(holding object: AnyObject) -> Int? { (object as? D.Model).flatMap(knownSlot) }
     override func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool {
@@ -286,7 +289,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         if let model = model(at: slot) { mapping.steps[step].assign?(model, objects) }
     }
     override var addedObjects: [AnyObject] { Array(added) }
-    override func targets(of step: Int) -> AnyTable? { targets(ofStep: step) }
+    override func targets(of step: Int) -> AnyTable? { target(of: step) }
     override func forEachTarget(of object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {
         visitTargets(of: object, visit)
     }
