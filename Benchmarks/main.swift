@@ -46,6 +46,7 @@ try await benchmarkQueries(harness)
 try await benchmarkObservation(harness)
 try await benchmarkWriteback(harness)
 try await benchmarkScale(harness, largest: option("--largest").flatMap(Int.init) ?? 1_000_000)
+if #available(macOS 14, iOS 17, *) { try await benchmarkTracking(harness) }
 
 let encoder = JSONEncoder()
 encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

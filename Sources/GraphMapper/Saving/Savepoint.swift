@@ -98,7 +98,9 @@ struct Memento {
         models = try core.rememberEdits()
     }
 
-    func restore() throws {
+    func restore() throws { try core.quietly { try putBack() } }
+
+    private func putBack() throws {
         core.startLoad()
         for takeBack in keys { takeBack() }
         for restore in tables { restore() }
@@ -133,6 +135,7 @@ extension Table {
             (self.snapshots, self.filled, self.added, self.vanished) = (snapshots, filled, added, vanished)
             (self.edited, self.baselines, self.adoptable) = (edited, baselines, adoptable)
             self.elsewhere = elsewhere
+            tracking?.keep(models.lazy.compactMap { $0 })
             for (path, holding) in holdings {
                 holding.endWalk()
                 (holding.held, holding.named) = notes[path] ?? ([:], [])

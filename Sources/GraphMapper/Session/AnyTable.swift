@@ -79,6 +79,8 @@ public class AnyTable {
     var hasDeleted: Bool { false }
     func markEdited(_ model: AnyObject) {}
     func startEditedWalk() {}
+    func startQuiet() {}
+    func endQuiet() {}
     func walkEdited() throws -> Bool { false }
     func visit(_ slot: Int) {}
     func visit(object: AnyObject) {}
@@ -97,6 +99,7 @@ public class AnyTable {
     var namedIDs: Any? { nil }
     /// The ids of the DTOs that have come to the load under way, a `ContiguousArray`; nil for none.
     var arrivedIDs: Any? { nil }
+    var hasArrived: Bool { false }
     /// The model's properties that the row has.
     var rowPaths: [AnyKeyPath] { [] }
     func takeForEdits(_ ids: Any) -> () -> [TakenBack] { { [] } }
@@ -114,6 +117,7 @@ public class AnyTable {
     /// How many slots are used.
     var idCount: Int { 0 }
     func isHeldOnlyHere(_ slot: Int) -> Bool { false }
+    func slotsHeldOnlyHere() -> [Int] { [] }
     func isAsStored(_ slot: Int) -> Bool { false }
     func slot(holding object: AnyObject) -> Int? { nil }
     func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool { true }
@@ -121,7 +125,10 @@ public class AnyTable {
     func forgetHeld(by owner: Int, _ foreignKey: AnyKeyPath) {}
     func emptyLinks(_ slot: Int) -> [EmptiedLink] { [] }
     func setLink(_ slot: Int, _ step: Int, _ objects: [AnyObject]) {}
-    func gatherTargets(of slot: Int, into targets: inout [ObjectIdentifier]) {}
+    var addedObjects: [AnyObject] { [] }
+    func targets(of step: Int) -> AnyTable? { nil }
+    func forEachTarget(of object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {}
+    func heldBefore(by slot: Int) -> [ObjectIdentifier] { [] }
     func leaveToKin() -> [() -> Void] { [] }
     func letGo(_ slot: Int) {}
     func numberSlots() -> SlotNumbers { SlotNumbers() }

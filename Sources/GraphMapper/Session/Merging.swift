@@ -157,6 +157,7 @@ extension Table {
                 let edited = snapshots[slot]
                 snapshots[slot] = row
                 for (back, owner) in zip(backs, owners) { back.name(slot, owner: owner) }
+                markAsEdited(model)
                 guard let row, let edited else {
                     added.append(model)
                     return nil
@@ -257,8 +258,9 @@ extension Table {
         else { return nil }
         let keys: ([AnyObject]) -> [[StoredValue]] = { $0.map(targets.keyValues) }
         // A foreign key keeps no order.
+        let isOrdered = step.restoreHeld == nil && !step.isSet
         let isSame: ([[StoredValue]], [[StoredValue]]) -> Bool = { left, right in
-            step.restoreHeld == nil ? left == right : Set(left) == Set(right)
+            isOrdered ? left == right : Set(left) == Set(right)
         }
         let (old, own) = (keys(base), keys(mine))
         let set: ([[StoredValue]]) throws -> Void = { [schema, mapping] keys in
@@ -281,7 +283,7 @@ extension Table {
                 if isSame(theirs, old) || isSame(theirs, own) { return nil }
                 if step.isMany {
                     let list = ListMerge(base: old, mine: own, theirs: theirs)
-                    guard list.isClash, step.restoreHeld == nil else {
+                    guard list.isClash, isOrdered else {
                         try set(list.merged)
                         return nil
                     }

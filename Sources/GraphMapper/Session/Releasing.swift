@@ -5,7 +5,9 @@
 /// lead to, weakly too, gets its links back; the rest is let go of. This is how a collector of cycles tries a deletion; it
 /// needs to know only whether a reference is the only one.
 extension SessionCore {
-    func releaseUnused() {
+    func releaseUnused() { quietly { letGoOfUnused() } }
+
+    private func letGoOfUnused() {
         var search = UnusedModels(self)
         search.takeApart()
         guard search.isFruitful else { return search.endSearch() }
@@ -27,13 +29,14 @@ struct EmptiedLink {
 }
 
 private struct UnusedModels {
-    private struct Place: Hashable {
+    private struct Place {
         /// Among ``groups``.
         var group: Int
         var slot: Int
     }
 
     private enum Target {
+        /// By its place among ``taken``.
         case known(Place)
         /// The session does not have it.
         case other(AnyObject)
@@ -45,13 +48,24 @@ private struct UnusedModels {
         var targets: [Target]
     }
 
+    private struct Taken {
+        var place: Place
+        var links: [TakenLink] = []
+        var isNeeded = false
+    }
+
     /// The tables that share an identity map.
     private let groups: [[AnyTable]]
     private let groupOf: [ObjectIdentifier: Int]
-    private var taken: [Place: [TakenLink]] = [:]
-    private var places: [ObjectIdentifier: Place] = [:]
-    private var needed: Set<Place> = []
+    /// The models that were taken apart, and by group and slot where they stand; -1 for others.
+    private var taken: [Taken] = []
+    private var numbers: [ContiguousArray<Int32>]
+    private var numberOf: [ObjectIdentifier: Int] = [:]
     private var queue: [Place] = []
+    private var needed: [Int] = []
+    /// New objects that links lead to: they are in no identity map.
+    private var new: [(table: AnyTable, object: AnyObject)] = []
+    private var seen: Set<ObjectIdentifier> = []
     /// What ends the time for which identity maps leave the models to others that have them, too.
     private var shown: [() -> Void] = []
 
@@ -65,6 +79,7 @@ private struct UnusedModels {
             groups[group].append(table)
         }
         (self.groups, self.groupOf) = (groups, groupOf)
+        numbers = groups.map { _ in [] }
     }
 
     var isFruitful: Bool { !taken.isEmpty }
@@ -74,31 +89,49 @@ private struct UnusedModels {
     mutating func takeApart() {
         for tables in groups where !tables.contains(where: \.isStored) { shown += tables[0].leaveToKin() }
         for group in groups.indices {
-            for slot in 0..<groups[group][0].slotCount { takeApart(Place(group: group, slot: slot)) }
+            let slots = groups[group][0].slotsHeldOnlyHere()
+            guard !slots.isEmpty else { continue }
+            for slot in slots { takeApart(Place(group: group, slot: slot)) }
         }
-        while let place = queue.popLast() { takeApart(place) }
+        while let place = queue.popLast() {
+            if groups[place.group][0].isHeldOnlyHere(place.slot) { takeApart(place) }
+        }
+    }
+
+    /// The place among those taken apart, -1 for one that is not.
+    private func number(_ place: Place) -> Int {
+        numbers[place.group].isEmpty ? -1 : Int(numbers[place.group][place.slot])
     }
 
     private mutating func takeApart(_ place: Place) {
         let tables = groups[place.group]
-        guard tables[0].isHeldOnlyHere(place.slot), taken[place] == nil, isStored(place) else { return }
-        if let object = tables[0].object(at: place.slot) { places[ObjectIdentifier(object)] = place }
-        taken[place] = []
+        guard number(place) < 0, isStored(place) else { return }
+        if numbers[place.group].isEmpty {
+            numbers[place.group] = ContiguousArray(repeating: -1, count: tables[0].slotCount)
+        }
+        numbers[place.group][place.slot] = Int32(truncatingIfNeeded: taken.count)
+        if let object = tables[0].object(at: place.slot) { numberOf[ObjectIdentifier(object)] = taken.count }
+        var model = Taken(place: place)
         for table in tables {
             for link in table.emptyLinks(place.slot) {
                 let targets = link.objects.map { object in
                     self.place(of: object, in: link.targets).map { Target.known($0) } ?? .other(object)
                 }
                 for case .known(let target) in targets { queue.append(target) }
-                taken[place]?.append(TakenLink(table: link.table, step: link.step, targets: targets))
+                model.links.append(TakenLink(table: link.table, step: link.step, targets: targets))
             }
         }
+        taken.append(model)
     }
 
     /// Whether the rows say what the model does.
     private func isStored(_ place: Place) -> Bool {
-        let tables = groups[place.group].filter { $0.isStored && $0.hasSnapshot(place.slot) }
-        return !tables.isEmpty && tables.allSatisfy { $0.isAsStored(place.slot) }
+        var isKnown = false
+        for table in groups[place.group] where table.isStored && table.hasSnapshot(place.slot) {
+            guard table.isAsStored(place.slot) else { return false }
+            isKnown = true
+        }
+        return isKnown
     }
 
     private func place(of object: AnyObject, in table: AnyTable) -> Place? {
@@ -115,46 +148,71 @@ private struct UnusedModels {
         for group in groups.indices {
             for slot in 0..<groups[group][0].slotCount {
                 let place = Place(group: group, slot: slot)
-                if taken[place] == nil { markTargets(of: place) }
+                if number(place) < 0 { markTargets(of: place) }
             }
         }
-        while let place = queue.popLast() {
-            markTargets(of: place)
-            for link in taken[place] ?? [] {
-                for case .known(let target) in link.targets { mark(target) }
+        for table in groups.joined() { for object in table.addedObjects { mark(object, of: table) } }
+        while true {
+            if let number = needed.popLast() {
+                let model = taken[number]
+                markTargets(of: model.place)
+                for link in model.links {
+                    for target in link.targets {
+                        switch target {
+                        case .known(let target): mark(number: self.number(target))
+                        case .other(let object): mark(object, of: link.table.targets(of: link.step) ?? link.table)
+                        }
+                    }
+                }
+            } else if let (table, object) = new.popLast() {
+                table.forEachTarget(of: object) { mark($1, of: $0) }
+            } else {
+                return
             }
         }
     }
 
     private mutating func markTargets(of place: Place) {
-        var targets: [ObjectIdentifier] = []
-        for table in groups[place.group] { table.gatherTargets(of: place.slot, into: &targets) }
-        for target in targets { if let place = places[target] { mark(place) } }
+        guard let object = groups[place.group][0].object(at: place.slot) else { return }
+        for table in groups[place.group] {
+            table.forEachTarget(of: object) { mark($1, of: $0) }
+            for held in table.heldBefore(by: place.slot) { mark(number: numberOf[held] ?? -1) }
+        }
     }
 
-    private mutating func mark(_ place: Place) {
-        if taken[place] != nil, needed.insert(place).inserted { queue.append(place) }
+    private mutating func mark(_ object: AnyObject, of table: AnyTable) {
+        if let number = numberOf[ObjectIdentifier(object)] {
+            mark(number: number)
+        } else if table.slot(holding: object) == nil, seen.insert(ObjectIdentifier(object)).inserted {
+            new.append((table, object))
+        }
+    }
+
+    private mutating func mark(number: Int) {
+        guard number >= 0, !taken[number].isNeeded else { return }
+        taken[number].isNeeded = true
+        needed.append(number)
     }
 
     // MARK: Putting back, and letting go
 
     func putBack() {
-        for place in needed {
-            for link in taken[place] ?? [] {
+        for model in taken where model.isNeeded {
+            for link in model.links {
                 let objects = link.targets.compactMap { target in
                     switch target {
                     case .known(let place): groups[place.group][0].object(at: place.slot)
                     case .other(let object): object
                     }
                 }
-                link.table.setLink(place.slot, link.step, objects)
+                link.table.setLink(model.place.slot, link.step, objects)
             }
         }
     }
 
     mutating func letGo() {
-        for place in taken.keys where !needed.contains(place) { groups[place.group][0].letGo(place.slot) }
-        taken = [:]
+        for model in taken where !model.isNeeded { groups[model.place.group][0].letGo(model.place.slot) }
+        taken = []
     }
 
     func endSearch() { for show in shown { show() } }
@@ -164,22 +222,29 @@ extension Table {
     /// Empties the links of a slot's model, as far as they can be.
     func emptiedLinks(of slot: Int) -> [EmptiedLink] {
         guard let model = model(at: slot) else { return [] }
-        return mapping.steps.indices.compactMap { index in
-            let step = mapping.steps[index]
-            guard let assign = step.assign, let targets = target(of: step) else { return nil }
-            let objects = step.linked(model)
+        return linkSteps.compactMap { index in
+            guard let assign = mapping.steps[index].assign, let targets = target(of: index) else { return nil }
+            let objects = linked(model, index)
             guard !objects.isEmpty else { return nil }
             assign(model, [])
             return EmptiedLink(table: self, step: index, targets: targets, objects: objects)
         }
     }
 
+    /// What the model's link leads to. Closures are asked for one at a time: a whole step is dozens of references to retain.
+    private func linked(_ model: D.Model, _ index: Int) -> [AnyObject] {
+        if let objects = mapping.steps[index].objects { return objects(model) }
+        return mapping.steps[index].named?(model).map { [$0] } ?? []
+    }
+
     /// Whether a save would write nothing of the model.
     func isAsStoredModel(_ slot: Int) -> Bool {
         guard let model = model(at: slot), !identity.deleted.contains(slot) else { return false }
-        return mapping.steps.indices.allSatisfy { index in
-            let step = mapping.steps[index]
-            return isUntouched(step, slot, model) || !isKnown(step, index, model, slot)
+        // A value that does not encode is an edit.
+        guard isUnedited(mapping.isClean, slot, model) || !((try? isDirty(slot, model)) ?? true) else { return false }
+        return linkSteps.allSatisfy { index in
+            guard let inverse = mapping.steps[index].inverse, let targets = target(of: index) else { return true }
+            return targets.isHeld(by: slot, inverse, linked(model, index))
         }
     }
 
@@ -198,26 +263,42 @@ extension Table {
         return holding.isFilled(owner) ? !holding.isChanged(owner, objects) : objects.isEmpty
     }
 
-    /// What the slot's model leads to, also by references that have become nil, and what its links have let go of.
-    func addTargets(of slot: Int, to found: inout [ObjectIdentifier]) {
-        guard let model = model(at: slot) else { return }
-        for step in mapping.steps {
-            guard let targets = target(of: step) else { continue }
-            found += step.linked(model).map(ObjectIdentifier.init)
-            // A roll-back leads there again, and an owned child that was let go of is to be deleted.
-            if let before = step.before, step.inverse == nil, snapshot(slot) != nil,
-                !isUnedited(step.isClean, slot, model)
+    /// Calls `visit` with what a model's links lead to.
+    func visitTargets(of object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {
+        guard let model = object as? D.Model else { return }
+        for index in linkSteps {
+            guard let targets = target(of: index) else { continue }
+            for object in linked(model, index) { visit(targets, object) }
+        }
+    }
+
+    /// What the links of the slot's model have led to, and may do again: of references that have become nil, and of links
+    /// that the app has changed.
+    func targetsBefore(of slot: Int) -> [ObjectIdentifier] {
+        guard let model = model(at: slot) else { return [] }
+        var found: [ObjectIdentifier] = []
+        for index in linkSteps {
+            guard let targets = target(of: index) else { continue }
+            if let inverse = mapping.steps[index].inverse {
+                found += targets.held(by: slot, inverse)
+            } else if mapping.steps[index].named != nil {
+                if let property = mapping.steps[index].property, let owner = holding(property).name(of: slot),
+                    let object = targets.object(at: owner)
+                {
+                    found.append(ObjectIdentifier(object))
+                }
+            } else if let before = mapping.steps[index].before, snapshot(slot) != nil,
+                !isUnedited(mapping.steps[index].isClean, slot, model)
             {
+                // A roll-back leads there again, and an owned child that was let go of is to be deleted.
                 found += before(self, slot, core).map(ObjectIdentifier.init)
             }
-            if let inverse = step.inverse {
-                found += targets.held(by: slot, inverse)
-            } else if step.named != nil, let property = step.property, let owner = holding(property).name(of: slot),
-                let object = targets.object(at: owner)
-            {
-                found.append(ObjectIdentifier(object))
-            }
         }
+        return found
+    }
+
+    func target(of index: Int) -> AnyTable? {
+        mapping.steps[index].targets.first.flatMap { core.tables[TypeKey($0)] }
     }
 
     private func target(of step: Step<D>) -> AnyTable? {
@@ -226,8 +307,8 @@ extension Table {
 
     func letGoOfModel(at slot: Int) {
         guard let model = model(at: slot) else { return }
-        for step in mapping.steps {
-            if let inverse = step.inverse { target(of: step)?.forgetHeld(by: slot, inverse) }
+        for index in linkSteps {
+            if let inverse = mapping.steps[index].inverse { target(of: index)?.forgetHeld(by: slot, inverse) }
         }
         forget(mapping.idOf(model))
     }

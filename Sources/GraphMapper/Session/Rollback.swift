@@ -5,7 +5,7 @@ extension GraphSession {
     public func rollback() throws {
         try validate()
         try notBusy()
-        try core.rollBack()
+        try core.quietly { try core.rollBack() }
     }
 }
 

@@ -49,6 +49,9 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     /// What the app says that it edits, and when it last said so.
     var edited: [ObjectIdentifier: (model: D.Model, stamp: Int)] = [:]
     var editStamp = 0
+    let tracking: Tracking<D.Model>?
+    /// The steps of links that can be set.
+    private(set) lazy var linkSteps = mapping.steps.indices.filter { mapping.steps[$0].assign != nil }
     /// The walk of a save of what is edited.
     var partial: PartialWalk?
 
@@ -84,6 +87,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         self.identity = identity
         self.core = core
         pool = mapping.objects.map { ObjectPool($0, core) }
+        tracking = mapping.track.map { Tracking($0) }
     }
 
     override var recordType: ObjectIdentifier { ObjectIdentifier(D.self) }
@@ -191,6 +195,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         try takeRefused()
         noteGaps()
         noteElsewhere()
+        followArrived()
         mapping.passes.finish(self)
     }
 
@@ -227,6 +232,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var hasDeleted: Bool { !identity.deleted.isEmpty || !identity.dropped.isEmpty }
     override func markEdited(_ model: AnyObject) { markAsEdited(model) }
     override func startEditedWalk() { startPartialWalk() }
+    override func startQuiet() { tracking?.startQuiet() }
+    override func endQuiet() { tracking?.endQuiet() }
     override func walkEdited() throws -> Bool { try walkPartially() }
     override func visit(_ slot: Int) { partial?.visit(slot) }
     override func visit(object: AnyObject) { visitOwner(object) }
@@ -244,6 +251,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func rememberKeys() -> () -> Void { keyedSince() }
     override func relinking() throws -> [() -> Void] { try followingEdits() }
     override var namedIDs: Any? { ids.isEmpty ? nil : ids }
+    override var hasArrived: Bool { !arrived.isEmpty }
     override var arrivedIDs: Any? {
         arrived.isEmpty ? nil : ContiguousArray(arrived.map { ids[Int($0)] })
     }
@@ -266,6 +274,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var slotCount: Int { identity.models.count }
     override var idCount: Int { identity.slots.count }
     override func isHeldOnlyHere(_ slot: Int) -> Bool { isKnownUniquelyReferenced(&identity.models[slot]) }
+    override func slotsHeldOnlyHere() -> [Int] { identity.slotsHeldOnlyHere() }
     override func isAsStored(_ slot: Int) -> Bool { isAsStoredModel(slot) }
     override func slot(holding object: AnyObject) -> Int? { (object as? D.Model).flatMap(knownSlot) }
     override func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool {
@@ -279,9 +288,12 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func setLink(_ slot: Int, _ step: Int, _ objects: [AnyObject]) {
         if let model = model(at: slot) { mapping.steps[step].assign?(model, objects) }
     }
-    override func gatherTargets(of slot: Int, into targets: inout [ObjectIdentifier]) {
-        addTargets(of: slot, to: &targets)
+    override var addedObjects: [AnyObject] { Array(added) }
+    override func targets(of step: Int) -> AnyTable? { target(of: step) }
+    override func forEachTarget(of object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {
+        visitTargets(of: object, visit)
     }
+    override func heldBefore(by slot: Int) -> [ObjectIdentifier] { targetsBefore(of: slot) }
     override func leaveToKin() -> [() -> Void] { leavingToKin() }
     override func letGo(_ slot: Int) { letGoOfModel(at: slot) }
     override func numberSlots() -> SlotNumbers { numberedSlots() }
@@ -320,6 +332,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var identityMap: AnyObject { identity }
     override func hasSnapshot(_ slot: Int) -> Bool { snapshot(slot) != nil }
     override func forgetSnapshot(_ slot: Int) {
+        if let tracking, let model = identity.models[slot] { tracking.forget(model) }
         if slot < snapshots.count { snapshots[slot] = nil }
         vanished.remove(slot)
         forgetBaselines(slot)
