@@ -84,10 +84,13 @@ extension GraphStore {
             let words = try transaction.connection.peekAll("PRAGMA integrity_check", []).compactMap {
                 if case .text(let text)? = $0.first, text != "ok" { text } else { nil }
             }
-            let links = try transaction.connection.peekAll(
-                "SELECT c.\"table\", c.rowid, c.parent, group_concat(f.\"from\", ', ') FROM pragma_foreign_key_check AS c "
-                    + "JOIN pragma_foreign_key_list(c.\"table\") AS f ON f.id = c.fkid GROUP BY 1, 2, 3, c.fkid LIMIT 100",
-                [])
+            // Those of tables that the records do not have are somebody else's.
+            let links = try installation.tables.flatMap { table in
+                try transaction.connection.peekAll(
+                    "SELECT c.\"table\", c.rowid, c.parent, group_concat(f.\"from\", ', ') "
+                        + "FROM pragma_foreign_key_check(?1) AS c JOIN pragma_foreign_key_list(?1) AS f ON f.id = c.fkid "
+                        + "GROUP BY 1, 2, 3, c.fkid LIMIT 100", [.text(table.name)])
+            }
             return IntegrityReport(
                 damages: words,
                 danglingLinks: links.map { row in

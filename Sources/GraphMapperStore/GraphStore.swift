@@ -39,6 +39,7 @@ public final class GraphStore: Sendable {
     let records: Set<ObjectIdentifier>
     /// The columns of each table's unique indexes, its key's not among them, as the file has them.
     let uniques = Locked<[String: [[String]]]>([:])
+    private let hasAdopted: Bool
     /// The tables of ordered links.
     let lists: [String: ListOwner]
     private let logged = Locked(false)
@@ -78,6 +79,7 @@ public final class GraphStore: Sendable {
         try Self.validate(records)
         self.records = Set(records.map { ObjectIdentifier($0) })
         let tables = try TableLayout.merged(records.flatMap { Layout($0).tables })
+        hasAdopted = tables.contains(where: \.isAdopted)
         lists = Dictionary(
             tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
         let path: String
@@ -145,6 +147,8 @@ public final class GraphStore: Sendable {
                     return "\(R.schema.name).\(property.name): \(target) is not among the records to open with"
                 }
                 + R.indexes.compactMap(\.mistake)
+                + (R.isAdopted && !R.indexes.isEmpty
+                    ? ["\(R.schema.name): an adopted table has the indexes that it has; declare none"] : [])
         }
         // A record's own table, then those of its ordered links. Records may share both.
         func tables<R: StoredRecord>(_ type: R.Type) -> [[String]] {
@@ -207,8 +211,10 @@ public final class GraphStore: Sendable {
 
     private func write<T>(knowing: [Hub.ID], _ body: (WriteTransaction) async throws -> T) async throws -> T {
         try await exclusively {
-            let transaction = WriteTransaction(writer, lists: lists, hub: hub, knowing: knowing)
+            let transaction = WriteTransaction(writer, lists: lists, isLogged: isLogged, hub: hub, knowing: knowing)
             return try await self.transaction(Dialect.beginWriting, transaction) { transaction in
+                // Foreign keys that others have declared may be checked at once.
+                if hasAdopted { try writer.executeUncounted("PRAGMA defer_foreign_keys = ON", []) }
                 try lookForOthers()
                 return try await body(transaction)
             }

@@ -51,6 +51,15 @@ public class ReadTransaction: ImmediateSource {
         return try select(type, RowChoice(tail: "WHERE \(key) \(marks)", owners: marks, values: values)).first
     }
 
+    /// The rows of a statement of one's own, each as its values.
+    ///
+    /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse` for one that begins or ends a transaction, and for
+    ///   one that writes where the transaction only reads.
+    public func rows(_ sql: String, _ values: [StoredValue] = []) async throws -> [[StoredValue]] {
+        try check()
+        return try connection.rowsRead(sql, values)
+    }
+
     // MARK: ImmediateSource
 
     public func fetchNow<D: DTO & Identifiable>(_ type: D.Type, ids: [D.ID]) throws -> [D]
@@ -135,7 +144,9 @@ public class ReadTransaction: ImmediateSource {
     /// the others: a look-up costs some four times as much as passing a row.
     private func isMostOfTable<R: StoredRecord>(_ type: R.Type, _ count: Int) throws -> Bool {
         guard count >= 256 else { return false }
-        let last = try connection.peek(Dialect.roughCount(type.schema.name))
+        let name = type.schema.name
+        let last = try connection.peek(
+            R.isAdopted ? Dialect.count(name, most: count * 4 + 1) : Dialect.roughCount(name))
         guard case .integer(let rows)? = last else { return false }
         return Int64(count) * 4 >= rows
     }

@@ -4,10 +4,14 @@
 public protocol StoredRecord: DTO, Identifiable, Sendable where ID: Storable & Hashable, Row == Self {
     /// Indexes besides the key's and those of links, which the store makes itself.
     static var indexes: [Index<Self>] { get }
+    /// Whether something else has made the table, or the view, and keeps it: the store reads and writes its rows, and
+    /// neither makes nor changes it. False if not said.
+    static var isAdopted: Bool { get }
 }
 
 extension StoredRecord {
     public static var indexes: [Index<Self>] { [] }
+    public static var isAdopted: Bool { false }
 }
 
 /// An index on one or more properties of a record.

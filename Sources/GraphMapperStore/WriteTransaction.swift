@@ -3,21 +3,27 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastInsertion: (table: String, columns: [String], sql: String)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
+    /// Whether the file has change records.
+    private let isLogged: Bool
     var log = ChangeLog()
     let hub: Hub
     /// Observers that know what is written.
     let knowing: [Hub.ID]
     /// The last key that rows of each table were given.
     var newKeys: [String: Int64] = [:]
+    /// The adopted tables among them.
+    var keysOfOthers: Set<String> = []
     /// What sessions that have joined do if it is undone.
     private var restores: [() throws -> Void] = []
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
+    ///   - isLogged: whether the file has change records.
     ///   - hub: those who are told.
     ///   - knowing: observers that know what is written.
-    init(_ connection: Connection, lists: [String: ListOwner], hub: Hub, knowing: [Hub.ID]) {
+    init(_ connection: Connection, lists: [String: ListOwner], isLogged: Bool, hub: Hub, knowing: [Hub.ID]) {
         self.lists = lists
+        self.isLogged = isLogged
         self.hub = hub
         self.knowing = knowing
         super.init(connection)
@@ -34,7 +40,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     override func commit() throws {
         try log.noteTriggers(connection, lists)
-        let records = try log.write(connection)
+        let records = try isLogged ? log.write(connection) : log.isEmpty ? nil : hub.nextNumber()
         let touches = try records != nil && hub.isNeeded ? Self.touches(log, hub, connection) : nil
         let absorbed = try absorbed(touches ?? [])
         try writeNewKeys()
@@ -90,13 +96,18 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse`, and nothing is run, for one that begins or ends
     ///   a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
+        _ = try await rows(sql, values)
+    }
+
+    public override func rows(_ sql: String, _ values: [StoredValue] = []) async throws -> [[StoredValue]] {
         try check()
         let before = connection.totalChangeCount
-        try connection.executeOwn(sql, values)
-        guard connection.totalChangeCount != before else { return }
+        let rows = try connection.rowsOwn(sql, values)
+        guard connection.totalChangeCount != before else { return rows }
         for touched in try connection.touched(by: sql) {
             note(rowsOf: touched.table, touched.kind, touched.columns)
         }
+        return rows
     }
 
     /// Notes rows whose keys are not known, of a record's table or of an ordered link's.

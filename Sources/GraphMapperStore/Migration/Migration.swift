@@ -133,10 +133,10 @@ struct Migrator {
 
     private func header() throws -> FileHeader { try FileHeader(connection, newest: migrations.count) }
 
-    /// Whether none of the records' tables is in the file, nor a header.
+    /// Whether none of the store's own tables is in the file, nor a header.
     private func isNew() throws -> Bool {
-        guard try !header().isThere else { return false }
-        return try installation.tables.allSatisfy { try StoredTable($0.name, connection) == nil }
+        guard try !header().isThere, !installation.isGuest else { return false }
+        return try installation.tables.allSatisfy { try $0.isAdopted || StoredTable($0.name, connection) == nil }
     }
 
     /// How many steps the file has taken. Its steps must be those of the program.
@@ -159,8 +159,9 @@ struct Migrator {
         let migration = migrations[number]
         let step = MigrationStep(connection) { [progress] part in progress?(migration.name, part) }
         defer { step.isOpen = false }
+        let links = try LinkFaults(connection)
         try await migration.body(step)
-        try step.checkLinks()
+        try LinkFaults(connection).check(since: links)
         try FileHeader.write(connection, version: number + 1, steps: migrations.map(\.name))
         progress?(migration.name, 1)
     }

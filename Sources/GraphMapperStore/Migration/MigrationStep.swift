@@ -304,19 +304,6 @@ public final class MigrationStep {
             return name
         }
     }
-
-    /// Links to nothing that the step has left.
-    func checkLinks() throws {
-        guard
-            let row = try connection.peekAll("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check", [])
-                .first,
-            case .text(let table) = row[0], case .text(let target) = row[1]
-        else { return }
-        throw StoreError(
-            .foreignKey,
-            "\(row[2]) links point to nothing, one of \(table) to \(target); clear or repair them in the step",
-            table: table)
-    }
 }
 
 extension TableLayout {

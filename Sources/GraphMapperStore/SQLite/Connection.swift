@@ -154,6 +154,8 @@ final class Connection: @unchecked Sendable {
         case (_, Extended.foreignKey):
             (kind, advice) = (.foreignKey, "a link points to a row that is not there")
         case (SQLITE_CONSTRAINT, _): (kind, advice) = (.constraint, "the value breaks a rule of its table")
+        case (SQLITE_ERROR, _) where text.hasSuffix("because it is a view"):
+            (kind, advice) = (.readOnly, "write to the tables that it shows")
         case (SQLITE_MISUSE, _): (kind, advice) = (.misuse, "the statement cannot be used here")
         default: (kind, advice) = (.database, "nothing was written")
         }

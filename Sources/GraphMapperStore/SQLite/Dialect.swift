@@ -43,6 +43,10 @@ enum Dialect {
     }
     /// Says about how many rows a table has, at the cost of a look-up.
     static func roughCount(_ table: String) -> String { "SELECT max(rowid) FROM \(quoted(table))" }
+    /// Says how many rows there are, but for more than `most`; they need no number.
+    static func count(_ table: String, most: Int) -> String {
+        "SELECT count(*) FROM (SELECT 1 FROM \(quoted(table)) LIMIT \(most))"
+    }
 
     // MARK: Conditions
 

@@ -40,7 +40,11 @@ struct Layout {
             }
         }
         table.indexLinks()
-        tables = [table] + lists
+        tables = ([table] + lists).map { table in
+            var table = table
+            table.isAdopted = R.isAdopted
+            return table
+        }
     }
 
     private static func list<R: StoredRecord>(
@@ -111,6 +115,8 @@ struct TableLayout {
     var text: TextIndex?
     /// Whether rows lie in the order of the key.
     var isClustered = false
+    /// Whether something else has made it, and keeps it.
+    var isAdopted = false
 
     init(name: String, record: String, key: [String]) {
         self.name = name
@@ -166,6 +172,7 @@ struct TableLayout {
                 "\(name): \(record) and \(other.record) have another \(what); give it the same type in both")
         }
         if key != other.key { differ("key") }
+        if isAdopted != other.isAdopted { differ("isAdopted") }
         for column in other.columns {
             if let own = columns.first(where: { $0.name == column.name }) {
                 if Dialect.type(own) != Dialect.type(column) { differ(column.name) }

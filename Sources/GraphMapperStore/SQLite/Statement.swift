@@ -84,6 +84,9 @@ final class Statement {
         sqlite3_clear_bindings(handle)
     }
 
+    /// Whether it leaves the file as it is.
+    var isReading: Bool { sqlite3_stmt_readonly(handle) != 0 }
+
     /// The current row's values.
     var values: [StoredValue] { (0..<sqlite3_column_count(handle)).map(value) }
 
