@@ -129,7 +129,10 @@ enum Dialect {
     static func settings(readOnly: Bool) -> [String] {
         // A file that somebody else made may have triggers and views: they may not call functions that do more than
         // compute. The log is cut to its usual size after a large transaction.
-        ["PRAGMA foreign_keys = ON", "PRAGMA cache_size = -65536", "PRAGMA trusted_schema = OFF"]
+        [
+            "PRAGMA foreign_keys = ON", "PRAGMA cache_size = -65536", "PRAGMA trusted_schema = OFF",
+            "PRAGMA cell_size_check = ON",
+        ]
             + (readOnly
                 ? []
                 : [

@@ -75,6 +75,7 @@ final class Statement {
         switch code {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
+        case SQLITE_INTERRUPT: throw CancellationError()
         default: throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
         }
     }
