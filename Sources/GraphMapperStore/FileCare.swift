@@ -52,6 +52,7 @@ extension GraphStore {
             progress(1)
             try FileManager.default.moveItem(atPath: part, toPath: path)
         } catch {
+            // What remains of a copy that failed does no harm; why it failed is what counts.
             for end in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: part + end) }
             throw error
         }
@@ -64,8 +65,6 @@ extension GraphStore {
     public func compact() async throws {
         try await exclusively {
             try writer.execute("VACUUM")
-            // Rows without a number for their key have other numbers now.
-            for text in installation.tables.compactMap(\.text) { try writer.execute(text.rebuild) }
             try writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         }
     }

@@ -171,7 +171,7 @@ public final class GraphStore: Sendable {
         }
         // A record's own table, then those of its ordered links. Records may share both.
         func tables<R: StoredRecord>(_ type: R.Type) -> [[String]] {
-            [[R.schema.name]] + (R.indexes.contains { $0.kind == .text } ? [[TextIndex.name(R.schema.name), ""]] : [])
+            [[R.schema.name]] + (R.textIndex?.names ?? []).map { [$0, ""] }
                 + R.schema.properties.filter(\.isList).map {
                     [Layout.listTable(R.schema.name, $0.name), R.schema.name, $0.name]
                 }

@@ -172,9 +172,15 @@ public class ReadTransaction: ImmediateSource {
         let keyColumns = keyColumns(R.self)
         let key = range(of: keyColumns, in: columns)
         let lists = try schema.properties.filter(\.isList).map { property in
-            try gather(
-                Dialect.quoted(Layout.listTable(schema.name, property.name)), schema.linkColumns(of: property), rows,
-                isOfKey: rows.keep?.columns == keyColumns)
+            do {
+                return try gather(
+                    Dialect.quoted(Layout.listTable(schema.name, property.name)), schema.linkColumns(of: property),
+                    rows,
+                    isOfKey: rows.keep?.columns == keyColumns)
+            } catch var error as GraphError where error.type == nil {
+                (error.type, error.property) = (schema.name, property.name)
+                throw error
+            }
         }
         let sql = "SELECT \((columns + more).joined(separator: ", ")) FROM \(table(type)) \(rows.tail)"
         let beside = Int32(columns.count)..<Int32(columns.count + more.count)

@@ -150,11 +150,11 @@ public final class MigrationStep {
     /// Links of other tables keep the keys that they have: where keys change, those tables are transformed in the same
     /// step.
     ///
-    /// - Parameter convert: the new record; nil drops the row.
+    /// - Parameter convert: the new record; nil drops the row. It may insert records of other types.
     /// - Throws: what `convert` throws, and `CancellationError` if the task is cancelled, between rows.
     /// - Complexity: O(rows) time, and memory for a thousand of them.
     public func transform<Old: StoredRecord, New: StoredRecord>(
-        _ old: Old.Type, to new: New.Type, _ convert: (Old) throws -> New?
+        _ old: Old.Type, to new: New.Type, _ convert: (Old) async throws -> New?
     ) async throws {
         _ = try layout(Old.schema.name)
         let temporary = Layout(new).tables.map { table in
@@ -164,7 +164,7 @@ public final class MigrationStep {
         }
         for table in temporary { try connection.execute(Dialect.create(table)) }
         try await each(old) { record in
-            guard let record = try convert(record) else { return }
+            guard let record = try await convert(record) else { return }
             try insert(record, renamed: Self.temporary(New.schema.name))
         }
         try await drop(table: Old.schema.name)
@@ -174,10 +174,11 @@ public final class MigrationStep {
         }
     }
 
-    /// Hands over every record of a type, which may be an old one, in the order of their keys.
+    /// Hands over every record of a type, which may be an old one, in the order of their keys. `body` may insert records of
+    /// other types.
     ///
     /// - Throws: what `body` throws, and `CancellationError` if the task is cancelled.
-    public func each<R: StoredRecord>(_ type: R.Type, _ body: (R) throws -> Void) async throws {
+    public func each<R: StoredRecord>(_ type: R.Type, _ body: (R) async throws -> Void) async throws {
         try check()
         // A list that an earlier step has added is not in the file yet.
         try create(Layout(type).tables.dropFirst())
@@ -189,7 +190,7 @@ public final class MigrationStep {
         repeat {
             try Task.checkCancellation()
             let page = try await transaction.page(query, after: mark, size: 1000)
-            for record in page.records { try body(record) }
+            for record in page.records { try await body(record) }
             done += page.records.count
             progress(count > 0 ? Double(done) / Double(count + 1) : 1)
             mark = page.next

@@ -63,7 +63,7 @@ final class Connection: @unchecked Sendable {
                 guard ContinuousClock.now < end else { throw error }
             }
             try await Task.sleep(for: .milliseconds(pause))
-            pause = min(pause * 2, 32)
+            pause = min(pause * 2, 16)
         }
     }
 

@@ -34,8 +34,9 @@ struct Layout {
         for index in R.indexes {
             let columns = index.paths.flatMap { schema.columnNames(at: $0) ?? [] }
             if index.kind == .text {
-                table.text = TextIndex(table: schema.name, columns: columns)
+                table.text = R.textIndex
             } else {
+                // One whose filter cannot be written is a mistake, which opening raises before the layout is used.
                 table.add(columns, isUnique: index.isUnique, filter: (try? index.filterText()) ?? nil)
             }
         }

@@ -30,7 +30,9 @@ extension Connection {
             _ = try Statement(handle, sql)
         }
         // Full-text indexes follow their tables.
-        let indexes = try peekAll("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'", [])
+        let indexes = try peekAll(
+            "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%' UNION ALL "
+                + "SELECT name || '_keys' FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'", [])
         let found = notes.touched.filter { !indexes.contains([.text($0.table)]) }
         if touched.bySQL.count >= 256 { touched.bySQL.removeAll() }
         touched.bySQL[sql] = found

@@ -326,6 +326,13 @@ private let coreData = """
         let players = try await store.fetch(Query(PlayerRecord.self).sorted(by: \.id))
         #expect(players.map(\.songs) == [[Ref(7), Ref(8)], [Ref(7)], []])
         #expect(try await store.count(Query(PlayerRecord.self).where { $0.songs.contains(Ref(8)) }) == 1)
+        options.prepare = {
+            try $0.execute("CREATE TEMP VIEW ZMEMBER_songs AS SELECT 1 AS owner, 2 AS position, NULL AS target")
+        }
+        let odd = try await GraphStore.open(
+            .file(try SQLiteShell.file(script)), options: options, PlayerRecord.self, SongRecord.self)
+        let error = await #expect(throws: GraphError.self) { _ = try await odd.fetch(Query(PlayerRecord.self)) }
+        #expect(error?.type == "ZMEMBER" && error?.property == "songs", "\(String(describing: error))")
     }
 
     private struct SongRecord: StoredRecord {

@@ -245,11 +245,11 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
     /// The shell is a process of its own.
     @Test(.enabled(if: SQLiteShell.isThere)) func `no write is lost`() async throws {
         let path = temporaryFile()
-        let (store, other) = (try await open(path, 30), try await open(path, 30))
+        let (store, other) = (try await open(path, .infinity), try await open(path, .infinity))
         try await store.write { try await $0.insert(Slip(id: 0, text: "0")) }
         let count = times(50, soak: 2000)
         let add = "UPDATE slip SET text = text + 1 WHERE id = 0;\n"
-        let shell = ".timeout 30000\n" + String(repeating: "BEGIN IMMEDIATE;\n\(add)COMMIT;\n", count: count)
+        let shell = ".timeout 3600000\n" + String(repeating: "BEGIN IMMEDIATE;\n\(add)COMMIT;\n", count: count)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<2 {
                 group.addTask { _ = try await inBackground { try SQLiteShell.run(shell, on: path) } }
