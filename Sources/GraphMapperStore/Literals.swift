@@ -8,7 +8,9 @@ enum Literals {
         switch value {
         case .null: "NULL"
         case .integer(let number): "\(number)"
-        // A description always has a point, an exponent or letters, and is read back to the same bits. NaN is stored as text.
+        // SQL has no word for infinity, but numbers that are none other. NaN is stored as text.
+        case .real(let number) where number.isInfinite: number < 0 ? "-9e999" : "9e999"
+        // A description always has a point or an exponent, and is read back to the same bits.
         case .real(let number): "\(number)"
         case .text(let text): quoted(text, "'")
         case .blob(let bytes): "X'\(Hex.text(bytes))'"

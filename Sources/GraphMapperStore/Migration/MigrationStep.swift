@@ -40,11 +40,15 @@ public final class MigrationStep {
         if let known = columns.first(where: { column in layout.columns.contains { $0.name == column.name } }) {
             throw mistake("\(table).\(known.name) is there already", table, known.name)
         }
-        if let link = type.link {
+        // A NUL ends a statement, so that none can have it in a text.
+        let hasNUL = values.contains { if case .text(let text) = $0 { text.utf8.contains(0) } else { false } }
+        if hasNUL || type.link != nil {
             // A foreign key comes with the table's definition.
             layout.columns += columns
-            layout.links.append(
-                .init(columns: columns.map(\.name), target: link.table(), cascades: false, indexName: nil))
+            if let link = type.link {
+                layout.links.append(
+                    .init(columns: columns.map(\.name), target: link.table(), cascades: false, indexName: nil))
+            }
             return try rebuild(table, as: layout) { $0 + values }
         }
         for (column, value) in zip(columns, values) {

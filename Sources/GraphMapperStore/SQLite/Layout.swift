@@ -32,7 +32,7 @@ struct Layout {
             }
         }
         for index in R.indexes {
-            let columns = index.paths.flatMap { schema.columnNames(at: $0) ?? [] }
+            let columns = index.names
             if index.kind == .text {
                 table.text = R.textIndex
             } else {

@@ -130,7 +130,7 @@ extension StoredRecord {
     static var textIndex: TextIndex? {
         guard let index = indexes.first(where: { $0.kind == .text }) else { return nil }
         return TextIndex(
-            table: schema.name, columns: index.paths.flatMap { schema.columnNames(at: $0) ?? [] }, key: keyColumnNames,
+            table: schema.name, columns: index.names, key: keyColumnNames,
             storage: schema.key?.columns.map(\.storage) ?? [])
     }
 }

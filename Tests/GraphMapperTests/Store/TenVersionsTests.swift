@@ -230,3 +230,47 @@ extension StoredValue {
         #expect(try await last.count(Query(LoanG.self).where { $0.work.title == "title 3" }) == count / 5)
     }
 }
+
+@Suite struct `Values of new columns` {
+    private struct Bare: StoredRecord {
+        let id: Int
+        static let schema = Schema<Self>("valued") { row in try Self(id: row("id", \.id)) }
+    }
+    private struct Valued: StoredRecord, Equatable {
+        let id: Int
+        var text: String
+        var number: Double
+        var data: Data
+        static let schema = Schema<Self>("valued") { row in
+            try Self(
+                id: row("id", \.id), text: row("text", \.text), number: row("number", \.number),
+                data: row("data", \.data))
+        }
+    }
+
+    @Test func `whatever the value, old rows have it to the bit`() async throws {
+        let value = Gen<Valued> { choices in
+            var number = Gen<Double>.double.generate(&choices)
+            if choices.index(below: 4) == 0 { number = [.infinity, -.infinity, .nan, -0.0][choices.index(below: 4)] }
+            let text = Gen<String>.string.generate(&choices) + (choices.index(below: 4) == 0 ? "'\u{0}\"" : "")
+            return Valued(id: 1, text: text, number: number, data: Gen<Data>.data.generate(&choices))
+        }
+        try await check(value, count: times(40, soak: 1000)) { (value: Valued) in
+            let path = temporaryFile()
+            do { try await GraphStore.open(.file(path), Bare.self).write { try await $0.insert(Bare(id: 1)) } }
+            var options = GraphStore.Options()
+            options.migrations = [
+                Migration("values") { step in
+                    try await step.add("text", String.self, to: "valued", default: value.text)
+                    try await step.add("number", Double.self, to: "valued", default: value.number)
+                    try await step.add("data", Data.self, to: "valued", default: value.data)
+                }
+            ]
+            let store = try await GraphStore.open(.file(path), options: options, Valued.self)
+            let found = try #require(try await store.find(Valued.self, 1))
+            for property in Valued.schema.properties {
+                try ensure(property.isSame(found, value), "\(property.name): \(found)")
+            }
+        }
+    }
+}
