@@ -4,6 +4,15 @@ enum Literals {
     static func text(_ values: [StoredValue]) -> String { values.map(text).joined(separator: ", ") }
     static func text(names: [String]) -> String { names.map { quoted($0, "\"") }.joined(separator: ", ") }
 
+    /// Whether SQLite reads it in a definition as what it is: a NUL ends a statement, and the sign of −0.0 is lost.
+    static func isExact(_ value: StoredValue) -> Bool {
+        switch value {
+        case .text(let text): !text.utf8.contains(0)
+        case .real(let number): number != 0 || number.sign == .plus
+        case .null, .integer, .blob: true
+        }
+    }
+
     private static func text(_ value: StoredValue) -> String {
         switch value {
         case .null: "NULL"

@@ -40,9 +40,7 @@ public final class MigrationStep {
         if let known = columns.first(where: { column in layout.columns.contains { $0.name == column.name } }) {
             throw mistake("\(table).\(known.name) is there already", table, known.name)
         }
-        // A NUL ends a statement, so that none can have it in a text.
-        let hasNUL = values.contains { if case .text(let text) = $0 { text.utf8.contains(0) } else { false } }
-        if hasNUL || type.link != nil {
+        if type.link != nil || !values.allSatisfy(Literals.isExact) {
             // A foreign key comes with the table's definition.
             layout.columns += columns
             if let link = type.link {
