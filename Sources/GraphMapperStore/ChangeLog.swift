@@ -218,6 +218,8 @@ struct ChangeLog {
         before[table, default: [:]][key] = values
     }
 
+    var isEmpty: Bool { count == 0 }
+
     /// Whether that row was written, or may have been.
     func has(_ table: String, _ key: [StoredValue]) -> Bool {
         entries.contains { $0.table == table && ($0.isCollapsed || $0.rows.contains { $0.key == key }) }

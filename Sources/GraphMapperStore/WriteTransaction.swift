@@ -3,6 +3,10 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastInsertion: (table: String, columns: [String], statement: Statement)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
+    /// Whether the file has change records.
+    private let isLogged: Bool
+    /// Adopted tables, by name.
+    let adopted: Set<String>
     var log: ChangeLog
     /// Columns that observers have pinned to a value, by table.
     let pins: [String: [String]]
@@ -16,12 +20,19 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
+    ///   - adopted: the adopted tables' names.
+    ///   - isLogged: whether the file has change records.
     ///   - hub: those who are told.
     ///   - knowing: observers that know what is written.
-    init(_ connection: Connection, lists: [String: ListOwner], hub: Hub, knowing: [Hub.ID]) {
+    init(
+        _ connection: Connection, lists: [String: ListOwner], adopted: Set<String>, isLogged: Bool, hub: Hub,
+        knowing: [Hub.ID]
+    ) {
         self.lists = lists
         log = ChangeLog(observed: hub.tables)
         pins = hub.pinnedColumns
+        self.isLogged = isLogged
+        self.adopted = adopted
         self.hub = hub
         self.knowing = knowing
         super.init(connection)
@@ -38,7 +49,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     override func commit() throws {
         try log.noteTriggers(connection, lists)
-        let records = try log.write(connection)
+        let records = try isLogged ? log.write(connection) : log.isEmpty ? nil : hub.nextNumber()
         let touches = try records != nil && hub.isNeeded ? Self.touches(log, hub, connection) : nil
         let absorbed = try absorbed(touches ?? [])
         try writeNewKeys()
@@ -100,12 +111,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse`, and nothing is run, for one that begins or ends
     ///   a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
-        try check()
-        try noting(sql) { try connection.executeOwn(sql, values) }
+        _ = try ownRows(sql, values)
     }
 
     override func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
-        try noting(sql) { try super.ownRows(sql, values) }
+        try check()
+        return try noting(sql) { try connection.rowsOwn(sql, values) }
     }
 
     private func noting<T>(_ sql: String, _ body: () throws -> T) throws -> T {

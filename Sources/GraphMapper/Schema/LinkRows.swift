@@ -34,6 +34,8 @@ public final class LinkRows {
     public var count: Int { isUniform ? used / 16 : cells.count }
 
     /// Takes the target, or a part of its key, in a column of an engine's row.
+    ///
+    /// - Throws: ``GraphError`` for NULL, which is no key.
     public func append(_ cursor: RowCursor, column: Int32) throws {
         var cell = Cell()
         let read = cursor.functions.pointee.cell
@@ -43,7 +45,7 @@ public final class LinkRows {
         _ = read(cursor.handle, column, found, &cell)
         if found == StorageClass.text.rawValue { return append(cell.bytes, found) }
         if found == StorageClass.null.rawValue {
-            throw ColumnMismatch(column: column, wanted: StorageClass.blob.rawValue, found: found)
+            throw GraphError(.conversion, "the list of links holds null, which is no key")
         }
         append(StoredCell(cell: cell, storage: found))
     }
