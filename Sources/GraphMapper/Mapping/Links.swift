@@ -172,9 +172,11 @@ where
             return old.count == new.count
                 && new.allSatisfy { !targets.isDeleted($0) && old.contains(IDKey(targets.mapping.idOf($0))) }
         }
-        step.answer = { object, _, core in
+        step.encode = { $0.pointee[keyPath: from].encode(into: &$1) }
+        step.answer = { object, _, core, answers in
             let targets = try core.table(C.self)
-            return Set(object[keyPath: to].filter { !targets.isDeleted($0) }.map { Ref<C>(targets.mapping.idOf($0)) })
+            let models = object[keyPath: to].filter { !targets.isDeleted($0) }
+            answers.put(Set(models.map { Ref<C>(targets.mapping.idOf($0)) }))
         }
         step.isSet = true
         self.init(step)

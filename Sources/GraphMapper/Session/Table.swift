@@ -49,7 +49,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     /// What the app says that it edits, and when it last said so.
     var edited: [ObjectIdentifier: (model: D.Model, stamp: Int)] = [:]
     var editStamp = 0
-    let tracking: Tracking<D.Model>?
+    @usableFromInline let tracking: Tracking<D.Model>?
     /// The steps of links that can be set.
     private(set) lazy var linkSteps = mapping.steps.indices.filter { mapping.steps[$0].assign != nil }
     /// The walk of a save of what is edited.

@@ -256,7 +256,7 @@ extension Table {
         grow(to: slot + 1)
         snapshots[slot] = dto
         filled[slot] = .max
-        tracking?.follow(model)
+        if tracking != nil { track(model) }
         return slot
     }
 
