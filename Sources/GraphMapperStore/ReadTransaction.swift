@@ -2,6 +2,8 @@
 public class ReadTransaction: ImmediateSource {
     let connection: Connection
     var isOpen = true
+    /// The task that has begun it; nil if none has.
+    private let task = currentTask()
 
     init(_ connection: Connection) { self.connection = connection }
 
@@ -15,6 +17,11 @@ public class ReadTransaction: ImmediateSource {
 
     func check() throws {
         guard isOpen else { throw StoreError(.misuse, "the transaction has ended; start another") }
+        // Swift 6 does not compile what gets here. Two threads must not use a connection at once.
+        guard currentTask() == task else {
+            throw StoreError(
+                .misuse, "the transaction belongs to the task that has begun it; start another in this one")
+        }
         // Some errors end it at once. What ran after them would be written by itself.
         guard connection.isInTransaction else {
             throw StoreError(.misuse, "an earlier error has undone the transaction; let that error through")
@@ -242,6 +249,9 @@ public class ReadTransaction: ImmediateSource {
         return (rows, ranges)
     }
 }
+
+/// Tells tasks apart for as long as they run.
+private func currentTask() -> Int? { withUnsafeCurrentTask { $0?.hashValue } }
 
 /// Which rows of a table are read.
 private struct RowChoice {
