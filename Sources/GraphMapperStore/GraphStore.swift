@@ -41,6 +41,8 @@ public final class GraphStore: Sendable {
     let uniques = Locked<[String: [[String]]]>([:])
     /// The tables of ordered links.
     let lists: [String: ListOwner]
+    /// What rules do when rows of each table are deleted.
+    let linkEffects: [String: [LinkEffect]]
     private let logged = Locked(false)
     /// Whether the file has change records.
     var isLogged: Bool { logged.withLock { $0 } }
@@ -80,6 +82,7 @@ public final class GraphStore: Sendable {
         let tables = try TableLayout.merged(records.flatMap { Layout($0).tables })
         lists = Dictionary(
             tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
+        linkEffects = LinkEffect.all(tables)
         let path: String
         switch location {
         case .file(let file): path = try FilePath.checked(file)
@@ -144,7 +147,7 @@ public final class GraphStore: Sendable {
                     }
                     return "\(R.schema.name).\(property.name): \(target) is not among the records to open with"
                 }
-                + R.indexes.compactMap(\.mistake)
+                + R.indexes.compactMap(\.mistake) + R.linkRuleMistakes
         }
         // A record's own table, then those of its ordered links. Records may share both.
         func tables<R: StoredRecord>(_ type: R.Type) -> [[String]] {
@@ -207,7 +210,8 @@ public final class GraphStore: Sendable {
 
     private func write<T>(knowing: [Hub.ID], _ body: (WriteTransaction) async throws -> T) async throws -> T {
         try await exclusively {
-            let transaction = WriteTransaction(writer, lists: lists, hub: hub, knowing: knowing)
+            let transaction = WriteTransaction(
+                writer, lists: lists, effects: linkEffects, hub: hub, knowing: knowing)
             return try await self.transaction(Dialect.beginWriting, transaction) { transaction in
                 try lookForOthers()
                 return try await body(transaction)

@@ -3,6 +3,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastInsertion: (table: String, columns: [String], statement: Statement)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
+    private let effects: [String: [LinkEffect]]
     var log = ChangeLog()
     let hub: Hub
     /// Observers that know what is written.
@@ -14,10 +15,15 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
+    ///   - effects: what rules do when rows of each table are deleted.
     ///   - hub: those who are told.
     ///   - knowing: observers that know what is written.
-    init(_ connection: Connection, lists: [String: ListOwner], hub: Hub, knowing: [Hub.ID]) {
+    init(
+        _ connection: Connection, lists: [String: ListOwner], effects: [String: [LinkEffect]], hub: Hub,
+        knowing: [Hub.ID]
+    ) {
         self.lists = lists
+        self.effects = effects
         self.hub = hub
         self.knowing = knowing
         super.init(connection)
@@ -83,7 +89,18 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     @discardableResult
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
-        return try connection.table(type).delete(id, connection, &log)
+        return try deleting(from: R.schema.name) { try connection.table(type).delete(id, connection, &log) }
+    }
+
+    /// Runs a deletion, and notes what rules of links have done because of it.
+    func deleting<T>(from table: String, _ body: () throws -> T) throws -> T {
+        guard let effects = effects[table] else { return try body() }
+        let before = connection.totalChangeCount
+        let result = try body()
+        if connection.totalChangeCount - before > connection.changeCount {
+            for effect in effects { log.note(rowsOf: effect.table, effect.kind, effect.columns) }
+        }
+        return result
     }
 
     /// Runs a statement of one's own.
@@ -170,7 +187,9 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
             if !row.isInterim { log.note(.update, row.table, row.key, row.columns + row.unread) }
         case .delete(let row):
-            try connection.execute(RowStatements.delete(row), row.key + row.expected)
+            try deleting(from: row.table) {
+                try connection.execute(RowStatements.delete(row), row.key + row.expected)
+            }
             if connection.changeCount > 0 {
                 log.note(.delete, row.table, row.key)
             } else if !row.columns.isEmpty {
