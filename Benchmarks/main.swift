@@ -24,6 +24,8 @@ try await benchmarkObjectDepth(harness)
 try await benchmarkJSON(harness)
 try await benchmarkDepth(harness)
 try await benchmarkStore(harness, workload)
+try await benchmarkRecords(harness, workload)
+try await benchmarkQueries(harness)
 try await benchmarkObservation(harness)
 try await benchmarkWriteback(harness)
 

@@ -64,6 +64,7 @@ where D: ObjectDTO, D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
                     token: { pool, object in pool.token(of: object) },
                     offerAll: { table, objects in table.offerObjects(objects) })
             },
+            encodeAll: { encoders, object, values in for encode in encoders { encode(object, &values) } },
             readAll: { _, _ in
                 throw GraphError(.misuse, "objects of a class are not decoded from rows; use a struct", type: name)
             })

@@ -177,6 +177,7 @@ private struct ConflictResolver {
         var new = ChangeSet.Update(
             table: row.table, keyColumns: row.keyColumns, key: row.key, columns: [], values: [], expected: [],
             isInterim: row.isInterim)
+        (new.unread, new.unreadValues) = (row.unread, row.unreadValues)
         var clashes: [(property: String, places: [Int])] = []
         for place in row.columns.indices {
             let isVersion = row.columns[place] == rules?.version
@@ -238,7 +239,7 @@ private struct ConflictResolver {
                 }
             }
         }
-        return new.columns.isEmpty ? nil : .update(new)
+        return new.columns.isEmpty && new.unread.isEmpty ? nil : .update(new)
     }
 
     private mutating func settle(_ row: ChangeSet.Deletion, _ theirs: [StoredValue]) throws -> ChangeSet.Change? {
@@ -395,6 +396,6 @@ extension [ChangeSet.Change] {
             row.values.remove(at: index)
             row.expected.remove(at: index)
         }
-        if row.columns.isEmpty { remove(at: place) } else { self[place] = .update(row) }
+        if row.columns.isEmpty, row.unread.isEmpty { remove(at: place) } else { self[place] = .update(row) }
     }
 }

@@ -47,7 +47,10 @@ struct WritePlan {
             return
         }
         let left = new.columns.indices.filter { !known.columns.contains(new.columns[$0]) }
-        guard !left.isEmpty else { return }
+        let unread = new.unread.indices.filter { !known.unread.contains(new.unread[$0]) }
+        guard !left.isEmpty || !unread.isEmpty else { return }
+        new.unread = known.unread + unread.map { new.unread[$0] }
+        new.unreadValues = known.unreadValues + unread.map { new.unreadValues[$0] }
         new.columns = known.columns + left.map { new.columns[$0] }
         new.values = known.values + left.map { new.values[$0] }
         new.expected = known.expected + left.map { new.expected[$0] }

@@ -3,7 +3,7 @@
 ///
 /// An engine fills it with one query a property before it decodes the rows.
 public final class LinkLists {
-    @usableFromInline let properties: [LinkRows]
+    @usableFromInline package let properties: [LinkRows]
 
     /// - Parameter properties: one for each link property.
     public init(_ properties: [LinkRows]) { self.properties = properties }
@@ -59,6 +59,36 @@ public final class LinkRows {
         case .blob(let bytes): (storage, cell) = (.blob, keep(bytes))
         }
         cells.append(StoredCell(cell: cell, storage: storage.rawValue))
+    }
+
+    /// Forgets the cells.
+    package func removeAll() {
+        cells.removeAll(keepingCapacity: true)
+        used = 0
+        current = 0..<0
+    }
+
+    /// Whether the cells of the current row are these values, bit for bit.
+    package func holds(_ values: [StoredValue]) -> Bool {
+        guard current.count == values.count else { return false }
+        return zip(current, values).allSatisfy { place, value in
+            let stored = cells[place]
+            switch value {
+            case .null: return stored.storage == StorageClass.null.rawValue
+            case .integer(let number):
+                return stored.storage == StorageClass.integer.rawValue && stored.cell.bits == UInt64(bitPattern: number)
+            case .real(let number):
+                return stored.storage == StorageClass.real.rawValue && stored.cell.bits == number.bitPattern
+            case .text(let text):
+                return stored.storage == StorageClass.text.rawValue && kept(stored.cell).elementsEqual(text.utf8)
+            case .blob(let bytes):
+                return stored.storage == StorageClass.blob.rawValue && kept(stored.cell).elementsEqual(bytes)
+            }
+        }
+    }
+
+    private func kept(_ cell: Cell) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: arena[Int(cell.bits)..<Int(cell.bits) + cell.count])
     }
 
     private func keep(_ bytes: [UInt8]) -> Cell {

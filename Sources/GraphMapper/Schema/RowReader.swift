@@ -4,9 +4,10 @@
 public struct RowReader<D> {
     @usableFromInline let cursor: RowCursor?
     @usableFromInline let other: OtherReader?
-    @usableFromInline var position: RowPosition
+    @usableFromInline package var position: RowPosition
 
-    @inlinable @inline(__always) init(_ cursor: RowCursor, at position: RowPosition = RowPosition()) {
+    /// Stands on a row.
+    @inlinable @inline(__always) package init(_ cursor: RowCursor, at position: RowPosition = RowPosition()) {
         self.cursor = cursor
         self.other = nil
         self.position = position

@@ -45,7 +45,7 @@ public final class MigrationStep {
             layout.columns += columns
             if let link = type.link {
                 layout.links.append(
-                    .init(columns: columns.map(\.name), target: link.table(), cascades: false, indexName: nil))
+                    .init(columns: columns.map(\.name), target: link.table(), onDelete: .nothing, indexName: nil))
             }
             return try rebuild(table, as: layout) { $0 + values }
         }
@@ -323,7 +323,8 @@ extension TableLayout {
             Column(name: column.name, storage: Dialect.storage(column.type), isNullable: column.isNullable)
         }
         links = try stored.references(connection).map {
-            Link(columns: $0.columns, target: $0.target, cascades: $0.onDelete == "CASCADE", indexName: nil)
+            Link(
+                columns: $0.columns, target: $0.target, onDelete: Dialect.onDelete($0.onDelete), indexName: nil)
         }
         isClustered = stored.isWithoutRowID
     }

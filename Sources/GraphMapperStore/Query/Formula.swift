@@ -130,6 +130,8 @@ struct Rows: Sendable {
     var filter: Formula?
     /// Of rows that are the same here, the first one alone.
     var distinct: [Formula] = []
+    /// What holds of the rows that are left then.
+    var kept: Formula?
     var order: [Ordering] = []
     var groups: [Formula] = []
     var having: Formula?

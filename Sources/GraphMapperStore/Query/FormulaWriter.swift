@@ -195,12 +195,13 @@ struct FormulaWriter {
 
     /// What follows a table's name. The scope of the rows must have a name.
     mutating func writeTail(_ rows: Rows) throws {
-        if let filter = rows.filter, rows.distinct.isEmpty {
-            sql += "WHERE "
-            try write(filter)
+        if !rows.distinct.isEmpty { try writeDistinct(rows) }
+        let terms = rows.distinct.isEmpty ? [rows.filter, rows.kept] : [rows.kept]
+        if let condition = Formula.and(terms.compactMap { $0 }) {
+            sql += rows.distinct.isEmpty ? "WHERE " : "AND "
+            try write(condition)
             sql += " "
         }
-        if !rows.distinct.isEmpty { try writeDistinct(rows) }
         if !rows.groups.isEmpty {
             sql += "GROUP BY "
             try write(rows.groups)

@@ -13,6 +13,9 @@ final class Connection: @unchecked Sendable {
     /// stays the same.
     var touched: (schema: [StoredValue?], bySQL: [String: [Touched]], hasTriggers: Bool?) = ([], [:], nil)
     private var statements: [String: Statement] = [:]
+    /// What is prepared for the rows of each record type, and what was asked for last.
+    private var tables: [ObjectIdentifier: AnyObject] = [:]
+    private var lastTable: (type: ObjectIdentifier, table: AnyObject)?
     /// The statements that were run since somebody asked for them; nil if nobody has.
     private var noted: Set<String>?
     /// Sees each statement before it runs: for logs and tests. If it throws, the statement fails with that error.
@@ -78,7 +81,20 @@ final class Connection: @unchecked Sendable {
         return rounded > 0 ? Int32(exactly: rounded) ?? .max : 0
     }
 
+    /// What is prepared for the rows of a record type.
+    func table<R: StoredRecord>(_ type: R.Type) -> RecordTable<R> {
+        let id = ObjectIdentifier(type)
+        // Each is stored under its own type.
+        if let last = lastTable, last.type == id { return unsafeDowncast(last.table, to: RecordTable<R>.self) }
+        let table = tables[id].map { unsafeDowncast($0, to: RecordTable<R>.self) } ?? RecordTable<R>()
+        tables[id] = table
+        lastTable = (id, table)
+        return table
+    }
+
     deinit {
+        lastTable = nil
+        tables.removeAll()
         statements.removeAll()
         sqlite3_close_v2(handle)
     }
@@ -90,14 +106,27 @@ final class Connection: @unchecked Sendable {
 
     /// Runs one statement once for each of the values, prepared and found but once.
     func executeEach(_ sql: String, _ values: some Sequence<[StoredValue]>) throws {
-        let statement = try prepare(sql, isCached: true)
-        for values in values {
-            defer { statement.reset() }
-            statementCount += 1
-            try onStatement?(sql)
-            try statement.bind(values)
-            while try statement.step() {}
-        }
+        let statement = try prepare(sql)
+        for values in values { try execute(statement, values) }
+    }
+
+    /// Runs a statement that somebody keeps to its end.
+    func execute(_ statement: Statement, _ values: [StoredValue], from first: Int = 0) throws {
+        try start(statement, values, from: first)
+        defer { statement.reset() }
+        while try statement.step() {}
+    }
+
+    /// Readies a statement that somebody keeps to be stepped through, and then reset.
+    func start(_ statement: Statement, _ values: [StoredValue], from first: Int = 0) throws {
+        try willRun(statement.sql)
+        try statement.bind(values, from: first)
+    }
+
+    private func willRun(_ sql: String) throws {
+        statementCount += 1
+        try onStatement?(sql)
+        noted?.insert(sql)
     }
 
     /// Runs one statement and hands over each row.
@@ -111,9 +140,7 @@ final class Connection: @unchecked Sendable {
     func withStatement<T>(
         _ sql: String, _ values: [StoredValue], isCached: Bool, _ body: (Statement) throws -> T
     ) throws -> T {
-        statementCount += 1
-        try onStatement?(sql)
-        noted?.insert(sql)
+        try willRun(sql)
         return try withUncounted(sql, values, isCached, body)
     }
 
@@ -166,6 +193,9 @@ final class Connection: @unchecked Sendable {
     /// Rows that the connection has touched so far, by foreign keys and triggers too.
     var totalChangeCount: Int { Int(sqlite3_total_changes(handle)) }
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    /// A statement that is kept here, too.
+    func prepare(_ sql: String) throws -> Statement { try prepare(sql, isCached: true) }
 
     private func prepare(_ sql: String, isCached: Bool) throws -> Statement {
         if let known = statements[sql] { return known }

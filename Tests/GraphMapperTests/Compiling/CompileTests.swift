@@ -22,6 +22,32 @@ import Testing
         #expect(try Compiler.compile(sample, flags: ["-default-isolation", "MainActor"]) == "")
     }
 
+    /// Each line of the table with what Realm has is a sample of ours, or a heading.
+    @Test func `every sample for who comes from Realm compiles`() throws {
+        let rows = try Compiler.table("docs/store.md", below: "For who comes from Realm")
+        #expect(rows.count > 80)
+        var source = try Compiler.sample("docs/store.md")
+        for (place, row) in rows.enumerated() {
+            try #require(row.count == 3, "\(row)")
+            guard !row[2].isEmpty else {
+                let isHeading = row[0].hasPrefix("**") && row[0].hasSuffix("**")
+                #expect(isHeading || row[1].hasPrefix("none: "), "\(row[0]) has no sample, and no reason")
+                continue
+            }
+            try #require(row[2].hasPrefix("`") && row[2].hasSuffix("`"), "\(row[2])")
+            source += """
+
+                func sample\(place)(
+                    _ store: GraphStore, _ tx: WriteTransaction, _ session: GraphSession, _ people: Query<PersonRecord>,
+                    _ ann: PersonRecord, _ ulm: CityRecord, _ model: City, _ path: String
+                ) async throws {
+                    \(row[2].dropFirst().dropLast())
+                }
+                """
+        }
+        #expect(try Compiler.compile(source, flags: ["-suppress-warnings"]) == "")
+    }
+
     func record(_ reads: String, _ entries: String = "") -> String {
         """
         import Foundation
@@ -61,6 +87,40 @@ import Testing
         let message: String
         /// The same on the actor that the session belongs to.
         let control: String
+    }
+
+    /// Each beside what is right.
+    @Test(arguments: [
+        ("try await store.insert(row)", "has no member 'insert'", "try await store.write { try await $0.insert(row) }"),
+        (
+            "try await store.read { try await $0.insert(row) }", "has no member 'insert'",
+            "_ = try await store.read { try await $0.find(Row.self, 1) }"
+        ),
+        (
+            "try await store.write { tx in Task.detached { try await tx.insert(row) } }", "risks causing data races",
+            "try await store.write { tx in try await tx.insert(row) }"
+        ),
+        ("try await store.write { $0.insert(row) }", "async", "try await store.write { try await $0.insert(row) }"),
+    ])
+    func `a write outside a transaction, or on another task, does not compile`(
+        wrong: String, message: String, right: String
+    ) throws {
+        func compile(_ code: String) throws -> String {
+            try Compiler.compile(
+                """
+                import GraphMapperStore
+                struct Row: StoredRecord {
+                    let id: Int
+                    static let schema = Schema<Self>("row") { row in try Self(id: row("id", \\.id)) }
+                }
+                func use(_ store: GraphStore, _ row: Row) async throws {
+                    \(code)
+                }
+                """, flags: ["-enable-upcoming-feature", "NonisolatedNonsendingByDefault"])
+        }
+        #expect(try compile(right) == "")
+        let text = try compile(wrong)
+        #expect(text.contains(message) && text.contains(".swift:7:"), "\(text)")
     }
 
     private static let sending = "passing closure as a 'sending' parameter risks causing data races"

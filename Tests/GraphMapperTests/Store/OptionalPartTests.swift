@@ -29,9 +29,9 @@ private struct Pair: StoredRecord {
     static let schema = Schema<Self>("pair") { row in try Self(id: row("", \.id), text: row("text", \.text)) }
 }
 
-@Suite struct `Parts of optional embedded values` {
+@Suite(.perEngine) struct `Parts of optional embedded values` {
     private func opened() async throws -> GraphStore {
-        let store = try await GraphStore.open(.inMemory, Visit.self)
+        let store = try await Engine.open(Visit.self)
         try await store.write { tx in
             try await tx.insert(Visit(id: 1, spot: Spot(latitude: 2, note: "b")))
             try await tx.insert(Visit(id: 2, spot: nil))
@@ -70,7 +70,7 @@ private struct Pair: StoredRecord {
     }
 
     @Test func `a key without a name is listed by its columns`() async throws {
-        let store = try await GraphStore.open(.inMemory, Pair.self)
+        let store = try await Engine.open(Pair.self)
         let error = await #expect(throws: GraphError.self) {
             try await store.fetch(Query(Pair.self).sorted(by: \.size))
         }
