@@ -175,7 +175,8 @@ public class AnyTable {
     // What the tables of one model tell each other.
     var objectsUnderWay: [AnyObject] { [] }
     func forgetUnsaved() {}
-    func forgetUndone() {}
+    func forgetUndone(_ objects: Set<ObjectIdentifier>?) {}
+    func rollBackArrived() throws {}
     func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { nil }
     func said(of model: AnyObject, _ path: AnyKeyPath) -> Said? { nil }
     func hasSnapshot(of model: AnyObject) -> Bool { false }

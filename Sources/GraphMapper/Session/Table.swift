@@ -356,7 +356,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     override var objectsUnderWay: [AnyObject] { slots.compactMap { model(at: Int($0)) } }
     override func forgetUnsaved() { forgetUnsavedObjects() }
-    override func forgetUndone() { forgetUndonePayloads() }
+    override func forgetUndone(_ objects: Set<ObjectIdentifier>?) { forgetUndonePayloads(of: objects) }
+    override func rollBackArrived() throws { try undoArrived() }
     override func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { says(slot, path) }
     override func said(of model: AnyObject, _ path: AnyKeyPath) -> Said? {
         slot(ofLoaded: model).flatMap { says($0, path) }
