@@ -59,6 +59,8 @@ public class AnyTable {
     /// Whether the table's DTOs are not stored, but others of their model are.
     @usableFromInline var isPayload: Bool { false }
     var identityMap: AnyObject { self }
+    /// The other tables of models of this class.
+    var kin: [AnyTable] { [] }
     func hasSnapshot(_ slot: Int) -> Bool { false }
     func forgetSnapshot(_ slot: Int) {}
     func attach() {}
