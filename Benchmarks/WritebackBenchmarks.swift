@@ -86,11 +86,6 @@ private func openTicks(_ folder: URL, _ name: String, _ count: Int) async throws
     return (store, try Database(path))
 }
 
-private func run(_ statement: OpaquePointer) throws {
-    defer { sqlite3_reset(statement) }
-    guard sqlite3_step(statement) == SQLITE_DONE else { throw BenchmarkError("a statement failed") }
-}
-
 /// A save after no edit; by hand, the same fields compared with the records that were kept.
 private func benchmarkClean(_ harness: Harness) async throws {
     let records = (0..<200_000).map { TickRecord(id: $0, value: $0, name: "tick \($0)", others: []) }
@@ -161,7 +156,7 @@ private func benchmarkAppend(_ harness: Harness, _ folder: URL) async throws {
             sqlite3_reset(last)
             sqlite3_bind_int64(insert, 1, position + (1 << 20))
             sqlite3_bind_int64(insert, 2, Int64(1002 + round))
-            try run(insert)
+            try database.run(insert)
             try database.execute("COMMIT")
         }
         return rounds
@@ -193,7 +188,7 @@ private func benchmarkInsert(_ harness: Harness, _ folder: URL) async throws {
             _ = tick.name.withCString {
                 sqlite3_bind_text(insert, 3, $0, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
             }
-            try run(insert)
+            try database.run(insert)
         }
         try database.execute("COMMIT")
         return ticks.count

@@ -146,7 +146,8 @@ private struct ConflictResolver {
                 break
             }
             guard let mismatch else {
-                applied += queue[next...]
+                // Most often all of it at once.
+                if applied.isEmpty, next == 0 { applied = queue } else { applied += queue[next...] }
                 break
             }
             applied += queue[next..<mismatch.place]
@@ -181,6 +182,7 @@ private struct ConflictResolver {
         var new = ChangeSet.Update(
             table: row.table, keyColumns: row.keyColumns, key: row.key, columns: [], values: [], expected: [],
             isInterim: row.isInterim)
+        (new.unread, new.unreadValues) = (row.unread, row.unreadValues)
         var clashes: [(property: String, places: [Int])] = []
         for place in row.columns.indices {
             let isVersion = row.columns[place] == rules?.version
@@ -242,7 +244,7 @@ private struct ConflictResolver {
                 }
             }
         }
-        return new.columns.isEmpty ? nil : .update(new)
+        return new.columns.isEmpty && new.unread.isEmpty ? nil : .update(new)
     }
 
     private mutating func settle(_ row: ChangeSet.Deletion, _ theirs: [StoredValue]) throws -> ChangeSet.Change? {
@@ -399,6 +401,6 @@ extension [ChangeSet.Change] {
             row.values.remove(at: index)
             row.expected.remove(at: index)
         }
-        if row.columns.isEmpty { remove(at: place) } else { self[place] = .update(row) }
+        if row.columns.isEmpty, row.unread.isEmpty { remove(at: place) } else { self[place] = .update(row) }
     }
 }

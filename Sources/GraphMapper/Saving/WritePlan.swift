@@ -50,7 +50,10 @@ struct WritePlan {
             return
         }
         let left = new.columns.indices.filter { !known.columns.contains(new.columns[$0]) }
-        guard !left.isEmpty else { return }
+        let unread = new.unread.indices.filter { !known.unread.contains(new.unread[$0]) }
+        guard !left.isEmpty || !unread.isEmpty else { return }
+        new.unread = known.unread + unread.map { new.unread[$0] }
+        new.unreadValues = known.unreadValues + unread.map { new.unreadValues[$0] }
         new.columns = known.columns + left.map { new.columns[$0] }
         new.values = known.values + left.map { new.values[$0] }
         new.expected = known.expected + left.map { new.expected[$0] }
@@ -66,6 +69,8 @@ struct WritePlan {
         changes += Self.grouped(updates)
         for index in ranks { changes += inserts[index] ?? [] }
         changes += relinks
+        // Rows that are only added, and their links, wait for nothing that the database does not check at commit.
+        if updates.isEmpty, deletes.isEmpty, core.defersForeignKeys() { return WriteOrder.Result(changes: changes) }
         return try WriteOrder.order(
             changes, core.rules(for: changes), defers: core.defersForeignKeys(), images: images, held: held)
     }

@@ -56,6 +56,10 @@ public struct ChangeSet: Sendable, Hashable {
         public var values: [StoredValue]
         /// Their values as last read, in the order of the columns.
         public var expected: [StoredValue]
+        /// Columns that are set whatever they hold: those of ``Lazy`` values that were not read.
+        public var unread: [String] = []
+        /// The new values of the `unread` columns, in their order.
+        public var unreadValues: [StoredValue] = []
         /// Whether the values are there only to make room for another change, and this row has another change to come.
         public var isInterim: Bool
 
@@ -243,8 +247,8 @@ extension ChangeSet.Change: CustomStringConvertible {
                 + zip(row.columns, row.values).map { "\($0) = \($1)" }.joined(separator: ", ")
         case .update(let row):
             "update \(row.table) \(text(row.key)): "
-                + zip(row.columns, zip(row.expected, row.values))
-                .map { "\($0) \($1.0) → \($1.1)" }.joined(separator: ", ")
+                + (zip(row.columns, zip(row.expected, row.values)).map { "\($0) \($1.0) → \($1.1)" }
+                + zip(row.unread, row.unreadValues).map { "\($0) → \($1)" }).joined(separator: ", ")
         case .relink(let link):
             "relink \(link.table).\(link.property) \(text(link.key)): \(link.base.count / max(1, link.targetColumns.count))"
                 + " → \(link.targets.count / max(1, link.targetColumns.count)) targets"

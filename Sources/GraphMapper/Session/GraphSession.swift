@@ -39,7 +39,7 @@ public final class GraphSession {
     private let base: (any GraphBacking)?
     /// The open transaction of a savepoint.
     var nested: (any GraphBacking)?
-    var backing: (any GraphBacking)? { nested ?? base }
+    package var backing: (any GraphBacking)? { nested ?? base }
     /// Which models it holds that nobody else does.
     public let retention: Retention
     private let mistakes: [String]
@@ -250,6 +250,13 @@ public final class GraphSession {
         try validate()
         let table = try core.table(type)
         return try table.pool == nil ? table.record(of: model) : table.wholeRecord(of: model)
+    }
+
+    /// The id of a model.
+    package func id<D: Mappable>(_ type: D.Type, of model: D.Model) throws -> D.ID
+    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try validate()
+        return try core.table(type).mapping.idOf(model)
     }
 
     func required(_ backing: (any GraphBacking)?) throws -> any GraphBacking {
