@@ -12,10 +12,10 @@ test: deps
 soak: deps
 	GRAPHMAPPER_SOAK=1 swift test
 
-# Suites that tasks share things in, under the thread sanitizer.
-RACES = Many observers and writers|How changes are delivered|Sessions that follow the store|Writes that an observer knows of
+# Suites of many tasks at once, for minutes, under the thread sanitizer: `make races RACES=StressTests` runs one file's.
+RACES = RaceTests|StressTests
 races: deps
-	GRAPHMAPPER_SOAK=1 swift test --sanitize=thread --scratch-path .build/tsan --filter '$(RACES)'
+	GRAPHMAPPER_SOAK=1 swift test --sanitize=thread --scratch-path .build/races --filter '$(RACES)'
 
 bench: deps
 	swift run -c release Benchmarks
