@@ -158,7 +158,9 @@ private struct WitnessRecord: StoredRecord {
     let id: Int
     let name: String
     static let schema = Schema<Self>("witness") { row in try Self(id: row("id", \.id), name: row("name", \.name)) }
-    @MainActor static let mapping = Mapping<Self> { Witness(id: $0.id) } properties: {
+    @MainActor static let mapping = Mapping<Self> {
+        Witness(id: $0.id)
+    } properties: {
         Field(\.id, \.id)
         Field(\.name, \.name)
     }
