@@ -13,7 +13,7 @@ soak: deps
 	GRAPHMAPPER_SOAK=1 swift test
 
 # Suites of many tasks at once, for minutes, under the thread sanitizer: `make races RACES=StressTests` runs one file's.
-RACES = RaceTests|StressTests
+RACES = RaceTests|StressTests|Many observers and writers|How changes are delivered|Sessions that follow the store|Writes that an observer knows of
 races: deps
 	GRAPHMAPPER_SOAK=1 swift test --sanitize=thread --scratch-path .build/races --filter '$(RACES)'
 
@@ -43,7 +43,7 @@ lint:
 format:
 	swift format --in-place --recursive --parallel $(SOURCES)
 
-# SQLite's headers: part of the system on Apple platforms, a package on Debian.
+# SQLite's headers, and its shell for the tests: part of the system on Apple platforms, packages on Debian.
 deps:
-	@if [ "$$(uname)" = Linux ] && [ ! -e /usr/include/sqlite3.h ]; then \
-		apt-get update -q && apt-get install -y -q libsqlite3-dev; fi
+	@if [ "$$(uname)" = Linux ] && { [ ! -e /usr/include/sqlite3.h ] || ! command -v sqlite3 > /dev/null; }; then \
+		apt-get update -q && apt-get install -y -q libsqlite3-dev sqlite3; fi

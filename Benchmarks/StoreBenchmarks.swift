@@ -31,6 +31,14 @@ final class Database {
         return statement
     }
 
+    /// Runs a prepared statement that has no rows.
+    func run(_ statement: OpaquePointer) throws {
+        defer { sqlite3_reset(statement) }
+        guard sqlite3_step(statement) == SQLITE_DONE else {
+            throw BenchmarkError(String(cString: sqlite3_errmsg(handle)))
+        }
+    }
+
     func execute(_ sql: String) throws {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == 0 else {
             throw BenchmarkError(String(cString: sqlite3_errmsg(handle)))
@@ -45,7 +53,7 @@ private func id(_ statement: OpaquePointer, _ column: Int32) throws -> UUID {
     return bytes.loadUnaligned(as: UUID.self)
 }
 
-private func text(_ statement: OpaquePointer, _ column: Int32) -> String {
+func text(_ statement: OpaquePointer, _ column: Int32) -> String {
     let start = sqlite3_column_text(statement, column)
     return String(
         decoding: UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))), as: UTF8.self)
@@ -55,12 +63,15 @@ func fetchItemsByHand(_ database: Database) throws -> [ItemRecord] {
     var items: [ItemRecord] = []
     let statement = try database.prepare("SELECT id, name, price FROM item")
     while sqlite3_step(statement) == SQLITE_ROW {
-        items.append(
-            ItemRecord(
-                id: try id(statement, 0), name: text(statement, 1), price: Int(sqlite3_column_int64(statement, 2))))
+        items.append(try readItem(statement))
     }
     sqlite3_finalize(statement)
     return items
+}
+
+/// An item from a row of its columns.
+@inline(__always) func readItem(_ statement: OpaquePointer) throws -> ItemRecord {
+    ItemRecord(id: try id(statement, 0), name: text(statement, 1), price: Int(sqlite3_column_int64(statement, 2)))
 }
 
 func loadGraphByHand(_ database: Database, _ count: Int) throws -> [BUser] {
@@ -106,23 +117,17 @@ func loadGraphByHand(_ database: Database, _ count: Int) throws -> [BUser] {
     return result
 }
 
-private func bind(_ statement: OpaquePointer, _ index: Int32, _ id: UUID) {
+func bind(_ statement: OpaquePointer, _ index: Int32, _ id: UUID) {
     withUnsafeBytes(of: id.uuid) {
         _ = sqlite3_bind_blob(statement, index, $0.baseAddress, 16, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
     }
 }
 
-private func bind(_ statement: OpaquePointer, _ index: Int32, _ text: String) {
+func bind(_ statement: OpaquePointer, _ index: Int32, _ text: String) {
     sqlite3_bind_text(statement, index, text, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
 }
 
 func saveByHand(_ database: Database, _ users: [BUser], _ items: [BItem]) throws {
-    func run(_ statement: OpaquePointer) throws {
-        guard sqlite3_step(statement) == SQLITE_DONE else {
-            throw BenchmarkError(String(cString: sqlite3_errmsg(database.handle)))
-        }
-        sqlite3_reset(statement)
-    }
     try database.execute("BEGIN IMMEDIATE")
     let user = try database.prepare("INSERT INTO user (id, name) VALUES (?, ?)")
     let item = try database.prepare("INSERT INTO item (id, name, price) VALUES (?, ?, ?)")
@@ -133,25 +138,25 @@ func saveByHand(_ database: Database, _ users: [BUser], _ items: [BItem]) throws
         bind(item, 1, model.id)
         bind(item, 2, model.name)
         sqlite3_bind_int64(item, 3, Int64(model.price))
-        try run(item)
+        try database.run(item)
     }
     for model in users {
         bind(user, 1, model.id)
         bind(user, 2, model.name)
-        try run(user)
+        try database.run(user)
     }
     for model in users {
         guard let owned = model.cart else { continue }
         bind(cart, 1, owned.id)
         bind(cart, 2, model.id)
-        try run(cart)
+        try database.run(cart)
     }
     for model in users {
         for (index, target) in (model.cart?.items ?? []).enumerated() {
             bind(line, 1, model.cart?.id ?? model.id)
             sqlite3_bind_int64(line, 2, Int64(index + 1) << 20)
             bind(line, 3, target.id)
-            try run(line)
+            try database.run(line)
         }
     }
     try database.execute("COMMIT")

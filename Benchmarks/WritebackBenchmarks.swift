@@ -36,7 +36,9 @@ struct TickRecord: StoredRecord {
 
 func benchmarkWriteback(_ harness: Harness) async throws {
     guard
-        harness.wants("writeback.clean", "writeback.dirty10of1M", "writeback.list.append", "writeback.batch.insert")
+        harness.wants(
+            "writeback.clean", "writeback.dirty10of1M", "writeback.list.append", "writeback.batch.insert",
+            "retention.held", "retention.released")
     else { return }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -45,6 +47,34 @@ func benchmarkWriteback(_ harness: Harness) async throws {
     try await benchmarkEditedOnly(harness, folder)
     try await benchmarkAppend(harness, folder)
     try await benchmarkInsert(harness, folder)
+    try await benchmarkRetention(harness)
+}
+
+/// The search for models that nobody else holds, where the app holds all of them; by hand, one look at each. And where it
+/// holds none, which includes that they are mapped; by hand, the mapping alone.
+private func benchmarkRetention(_ harness: Harness) async throws {
+    guard harness.wants("retention.held", "retention.released") else { return }
+    let records = (0..<100_000).map { TickRecord(id: $0, value: $0, name: "tick \($0)", others: []) }
+    let session = GraphSession(TickRecord.mapping)
+    let models = try session.map(records)
+    try await harness.compare("retention.held", n: records.count) {
+        try session.releaseUnused()
+        return models.count
+    } baseline: {
+        models.reduce(0) { $0 + ($1.value < 0 ? 0 : 1) }
+    }
+    func map() throws -> GraphSession {
+        let session = GraphSession(TickRecord.mapping)
+        try session.map(records)
+        return session
+    }
+    try await harness.compare("retention.released", n: records.count) {
+        let session = try map()
+        try session.releaseUnused()
+        return try session.changes().changes.count
+    } baseline: {
+        try map().changes().changes.count
+    }
 }
 
 private func openTicks(_ folder: URL, _ name: String, _ count: Int) async throws -> (GraphStore, Database) {
@@ -54,11 +84,6 @@ private func openTicks(_ folder: URL, _ name: String, _ count: Int) async throws
         for id in 0..<count { try await tx.insert(TickRecord(id: id, value: id, name: "tick \(id)", others: [])) }
     }
     return (store, try Database(path))
-}
-
-private func run(_ statement: OpaquePointer) throws {
-    defer { sqlite3_reset(statement) }
-    guard sqlite3_step(statement) == SQLITE_DONE else { throw BenchmarkError("a statement failed") }
 }
 
 /// A save after no edit; by hand, the same fields compared with the records that were kept.
@@ -131,7 +156,7 @@ private func benchmarkAppend(_ harness: Harness, _ folder: URL) async throws {
             sqlite3_reset(last)
             sqlite3_bind_int64(insert, 1, position + (1 << 20))
             sqlite3_bind_int64(insert, 2, Int64(1002 + round))
-            try run(insert)
+            try database.run(insert)
             try database.execute("COMMIT")
         }
         return rounds
@@ -163,7 +188,7 @@ private func benchmarkInsert(_ harness: Harness, _ folder: URL) async throws {
             _ = tick.name.withCString {
                 sqlite3_bind_text(insert, 3, $0, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
             }
-            try run(insert)
+            try database.run(insert)
         }
         try database.execute("COMMIT")
         return ticks.count

@@ -144,7 +144,7 @@ struct ChangeLog {
         }
 
         /// Adds columns to those of the row for all.
-        private mutating func cover(_ columns: [String]?) {
+        mutating func cover(_ columns: [String]?) {
             for column in columns ?? [] { cover(column) }
         }
 
@@ -174,6 +174,16 @@ struct ChangeLog {
         let place = self.place(kind, table)
         count += 1
         entries[place].add(Row(key: key, columns: columns, place: count))
+    }
+
+    /// Notes one row by its key, which is asked for only where rows are told apart.
+    mutating func note(
+        _ kind: ChangeRecord.Kind, _ table: String, _ columns: [String]? = nil, key: () -> [StoredValue]
+    ) {
+        let place = self.place(kind, table)
+        count += 1
+        if entries[place].isCollapsed, entries[place].keys == nil { return entries[place].cover(columns) }
+        entries[place].add(Row(key: key(), columns: columns, place: count))
     }
 
     /// Notes an ordered link; not that of a row which was inserted just now.
@@ -207,6 +217,8 @@ struct ChangeLog {
     mutating func note(before values: [String: StoredValue], _ table: String, _ key: [StoredValue]) {
         before[table, default: [:]][key] = values
     }
+
+    var isEmpty: Bool { count == 0 }
 
     /// Whether that row was written, or may have been.
     func has(_ table: String, _ key: [StoredValue]) -> Bool {

@@ -14,7 +14,11 @@ extension GraphStore: GraphBacking {
 
 extension GraphSession {
     /// A session over a store, with one mapping for each record type that it maps.
-    public convenience init(_ store: GraphStore, _ mappings: any AnyMapping...) { self.init(store, mappings) }
+    ///
+    /// - Parameter retention: which models it holds that nobody else does.
+    public convenience init(_ store: GraphStore, _ mappings: any AnyMapping..., retention: Retention = .strong) {
+        self.init(store, mappings, retention: retention)
+    }
 
     /// The models of a query, in its order, with what they link to as far as `loading` says.
     public func models<R: StoredRecord>(_ query: Query<R>, loading: Loading = .all) async throws -> [R.Model]
@@ -59,4 +63,32 @@ extension GraphSession {
     ) throws -> R.Model? where R.Model: AnyObject {
         try models(query.limit(1), loading: loading, in: transaction).first
     }
+}
+
+extension GraphSession {
+    /// Reads a ``Lazy`` property of many models, in two statements: `session.load(photos, \PhotoRecord.image)`. Their other
+    /// fields are read again, too, as a second load does; edits stay.
+    ///
+    /// - Throws: ``GraphError`` if the session is over no ``GraphStore``, and whatever else a load throws.
+    /// - Complexity: O(models), and the size of the values.
+    public func load<R: StoredRecord, V: Storable>(
+        _ models: [R.Model], _ path: any KeyPath<R, Lazy<V>> & Sendable
+    ) async throws where R.Model: AnyObject {
+        let ids = try models.map { try id(R.self, of: $0) }
+        try await load(R.self, loading: .none) { source in
+            guard let transaction = source as? ReadTransaction else {
+                throw GraphError(.misuse, "lazy values need a session over a GraphStore")
+            }
+            let values = try await transaction.values(R.self, path, ids: ids)
+            return try await transaction.fetch(R.self, ids: Array(values.keys)).map { record in
+                guard let value = values[record.id] else { return record }
+                return try R.schema.replacing(path, of: record, with: Lazy(value))
+            }
+        }
+    }
+
+    /// Reads a ``Lazy`` property of one model.
+    public func load<R: StoredRecord, V: Storable>(
+        _ model: R.Model, _ path: any KeyPath<R, Lazy<V>> & Sendable
+    ) async throws where R.Model: AnyObject { try await load([model], path) }
 }

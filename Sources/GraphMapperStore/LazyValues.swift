@@ -40,16 +40,3 @@ extension GraphStore {
         try await read { try await $0.values(type, path, ids: ids) }
     }
 }
-
-extension WriteTransaction {
-    /// Writes the lazy values that a record has over those of its row.
-    ///
-    /// - Returns: the names of the properties.
-    func writeLazyValues<R: StoredRecord>(of record: R) async throws -> [String] {
-        guard R.schema.properties.contains(where: \.isLazy) else { return [] }
-        let patch = Patch(lazyValuesOf: record)
-        guard !patch.columns.isEmpty else { return [] }
-        try await apply(patch)
-        return R.schema.properties.filter { $0.isLazy && patch.columns.contains($0.columnNames[0]) }.map(\.name)
-    }
-}

@@ -27,9 +27,7 @@ public class ReadTransaction: ImmediateSource {
     /// The records of a query, in its order. Nothing is awaited.
     public func fetchNow<R: StoredRecord>(_ query: Query<R>) throws -> [R] {
         let (tail, values) = try query.tail()
-        let key = keyColumns(R.self).joined(separator: ", ")
-        let owners = tail.isEmpty ? nil : "IN (SELECT \(key) FROM \(table(R.self)) \(tail))"
-        return try select(R.self, RowChoice(tail: tail, owners: owners, values: values))
+        return try select(R.self, choice(R.self, tail, values))
     }
 
     /// How many records the query has. Complexity: that of the query; the rows are counted.
@@ -45,10 +43,21 @@ public class ReadTransaction: ImmediateSource {
 
     /// The record with that id; nil if there is none.
     public func find<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> R? {
-        let values = id.storedValues
-        let key = Dialect.row(keyColumns(type))
-        let marks = "= \(Dialect.marks(values.count))"
-        return try select(type, RowChoice(tail: "WHERE \(key) \(marks)", owners: marks, values: values)).first
+        try check()
+        return try connection.table(type).find(id, connection)
+    }
+
+    /// The rows of a statement of one's own, each as its values: for what a ``Query`` cannot ask.
+    ///
+    /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse` for one that begins or ends a transaction, and for
+    ///   one that writes where the transaction only reads.
+    public func rows(_ sql: String, _ values: [StoredValue] = []) async throws -> [[StoredValue]] {
+        try ownRows(sql, values)
+    }
+
+    func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
+        try check()
+        return try connection.rowsRead(sql, values)
     }
 
     // MARK: ImmediateSource
@@ -57,7 +66,7 @@ public class ReadTransaction: ImmediateSource {
     where D.ID: Storable & Hashable {
         guard let record = type as? any StoredRecord.Type else { throw notStored(type) }
         func fetch<R: StoredRecord>(_ record: R.Type) throws -> [D] {
-            try Self.same(select(record, where: keyColumns(record), isIn: Self.encoded(ids)))
+            try Self.same(select(record, where: record.keyColumnNames, isIn: Self.encoded(ids)))
         }
         return try fetch(record)
     }
@@ -68,7 +77,7 @@ public class ReadTransaction: ImmediateSource {
         guard let record = type as? any StoredRecord.Type else { throw notStored(type) }
         func fetch<R: StoredRecord>(_ record: R.Type) throws -> [D] {
             let columns = R.schema.properties.first { $0.name == name }?.columnNames ?? [name]
-            return try Self.same(select(record, where: columns.map(Dialect.quoted), isIn: Self.encoded(owners)))
+            return try Self.same(select(record, where: columns, isIn: Self.encoded(owners)))
         }
         return try fetch(record)
     }
@@ -91,10 +100,15 @@ public class ReadTransaction: ImmediateSource {
 
     // MARK: Selecting
 
-    func table<R: StoredRecord>(_ type: R.Type) -> String { Dialect.quoted(R.schema.name) }
-    func keyColumns<R: StoredRecord>(_ type: R.Type) -> [String] {
-        (R.schema.key?.columnNames ?? ["id"]).map(Dialect.quoted)
+    /// The rows that `tail` chooses.
+    private func choice<R: StoredRecord>(_ type: R.Type, _ tail: String, _ values: [StoredValue]) -> RowChoice {
+        let table = connection.table(type)
+        guard table.hasLists, !tail.isEmpty else { return RowChoice(tail: tail, values: values) }
+        return RowChoice(tail: tail, owners: "IN (SELECT \(table.key) FROM \(table.quoted) \(tail))", values: values)
     }
+
+    func table<R: StoredRecord>(_ type: R.Type) -> String { connection.table(type).quoted }
+    func keyColumns<R: StoredRecord>(_ type: R.Type) -> [String] { type.keyColumnNames.map(Dialect.quoted) }
 
     /// The rows whose columns hold one of `values`, which stand one after the other: one statement, but for more values
     /// than the engine binds at once.
@@ -119,11 +133,11 @@ public class ReadTransaction: ImmediateSource {
             let part = Array(values[start..<min(start + most, values.count)])
             start += part.count
             let marks = "IN \(Dialect.choice(part.count / width, width: width))"
-            let key = keyColumns(type)
-            let test = "\(Dialect.row(columns)) \(marks)"
+            let table = connection.table(type)
+            let test = "\(Dialect.row(columns.map(Dialect.quoted))) \(marks)"
             let owners =
-                columns == key
-                ? marks : "IN (SELECT \(key.joined(separator: ", ")) FROM \(table(type)) WHERE \(test))"
+                columns == table.keyColumns
+                ? marks : "IN (SELECT \(table.key) FROM \(table.quoted) WHERE \(test))"
             records += try select(
                 type,
                 RowChoice(tail: "WHERE \(test)", owners: owners, values: part, isCached: part.count < 16))
@@ -135,7 +149,9 @@ public class ReadTransaction: ImmediateSource {
     /// the others: a look-up costs some four times as much as passing a row.
     private func isMostOfTable<R: StoredRecord>(_ type: R.Type, _ count: Int) throws -> Bool {
         guard count >= 256 else { return false }
-        let last = try connection.peek(Dialect.roughCount(type.schema.name))
+        let name = type.schema.name
+        let last = try connection.peek(
+            R.isAdopted ? Dialect.count(name, most: count * 4 + 1) : Dialect.roughCount(name))
         guard case .integer(let rows)? = last else { return false }
         return Int64(count) * 4 >= rows
     }
@@ -145,10 +161,9 @@ public class ReadTransaction: ImmediateSource {
         _ type: R.Type, _ tail: String, _ values: [StoredValue], isCached: Bool, beside more: BesideRows,
         _ note: ([StoredValue]) -> Void
     ) throws -> [R] {
-        let key = keyColumns(type).joined(separator: ", ")
-        let owners = tail.isEmpty ? nil : "IN (SELECT \(key) FROM \(table(type)) \(tail))"
-        return try select(
-            type, RowChoice(tail: tail, owners: owners, values: values, isCached: isCached), beside: more, note)
+        var rows = choice(type, tail, values)
+        rows.isCached = isCached
+        return try select(type, rows, beside: more, note)
     }
 
     private func select<R: StoredRecord>(
@@ -157,25 +172,31 @@ public class ReadTransaction: ImmediateSource {
     ) throws -> [R] {
         try check()
         let schema = R.schema
-        let names = schema.properties.flatMap { $0.isList || $0.isNested || $0.isLazy ? [] : $0.columnNames }
-        let columns = names.map(Dialect.quoted)
-        let keyColumns = keyColumns(R.self)
-        let key = range(of: keyColumns, in: columns)
-        let lists = try schema.properties.filter(\.isList).map { property in
-            try gather(
-                Dialect.quoted(Layout.listTable(schema.name, property.name)), schema.linkColumns(of: property), rows,
-                isOfKey: rows.keep?.columns == keyColumns)
+        let table = connection.table(type)
+        let lists = try schema.lists.map { place in
+            let property = schema.properties[place]
+            do {
+                return try gather(
+                    Dialect.quoted(Layout.listTable(schema.name, property.name)), schema.linkColumns(of: property),
+                    rows, isOfKey: rows.keep?.columns == table.keyColumns)
+            } catch var error as GraphError where error.type == nil {
+                (error.type, error.property) = (schema.name, property.name)
+                throw error
+            }
         }
-        let sql = "SELECT \((columns + more.columns).joined(separator: ", ")) FROM \(table(type)) \(rows.tail)"
-        let beside = Int32(columns.count)..<Int32(columns.count + more.columns.count)
+        let columns =
+            more.columns.isEmpty ? table.selected : "\(table.selected), \(more.columns.joined(separator: ", "))"
+        let sql = "SELECT \(columns) FROM \(table.quoted) \(rows.tail)"
+        let count = Int32(table.columns.count)
+        let beside = count..<count + Int32(more.columns.count)
         return try connection.withStatement(sql, more.values + rows.values, isCached: rows.isCached) { statement in
             let cursor = statement.cursor(lists.isEmpty ? nil : LinkLists(lists.map(\.rows)))
-            let kept = rows.keep.map { keep in (range(of: keep.columns, in: columns), keep.keys) }
+            let kept = rows.keep.map { keep in (RecordTable<R>.range(of: keep.columns, in: table.columns), keep.keys) }
             return try schema.decode(cursor) {
                 while try statement.step() {
                     if let (place, keys) = kept, !keys.contains(RowKey(statement, place)) { continue }
                     if !lists.isEmpty {
-                        let key = RowKey(statement, key)
+                        let key = RowKey(statement, table.keyRange)
                         for list in lists { list.rows.current = list.ranges[key] ?? 0..<0 }
                     }
                     if !beside.isEmpty { note(beside.map(statement.value)) }
@@ -184,12 +205,6 @@ public class ReadTransaction: ImmediateSource {
                 return false
             }
         }
-    }
-
-    /// Where a property's columns stand, which do so side by side.
-    private func range(of names: [String], in columns: [String]) -> Range<Int32> {
-        let start = Int32(names.first.flatMap(columns.firstIndex) ?? 0)
-        return start..<start + Int32(names.count)
     }
 
     /// One link property's lists of all the rows.

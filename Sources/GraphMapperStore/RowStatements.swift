@@ -8,12 +8,20 @@ enum RowStatements {
     }
 
     static func update(_ row: ChangeSet.Update) -> String {
-        "UPDATE \(Dialect.quoted(row.table)) SET \(Dialect.assignments(row.columns)) "
-            + "WHERE \(Dialect.match(row.keyColumns)) AND \(Dialect.same(row.columns))"
+        set(row.table, row.columns + row.unread, row.keyColumns)
+            + (row.columns.isEmpty ? "" : " AND \(Dialect.same(row.columns))")
+    }
+
+    static func set(_ table: String, _ columns: [String], _ keyColumns: [String]) -> String {
+        "UPDATE \(Dialect.quoted(table)) SET \(Dialect.assignments(columns)) WHERE \(Dialect.match(keyColumns))"
+    }
+
+    static func delete(from table: String, _ keyColumns: [String]) -> String {
+        "DELETE FROM \(Dialect.quoted(table)) WHERE \(Dialect.match(keyColumns))"
     }
 
     static func delete(_ row: ChangeSet.Deletion) -> String {
-        "DELETE FROM \(Dialect.quoted(row.table)) WHERE \(Dialect.match(row.keyColumns))"
+        delete(from: row.table, row.keyColumns)
             + (row.columns.isEmpty ? "" : " AND \(Dialect.same(row.columns))")
     }
 
@@ -21,6 +29,11 @@ enum RowStatements {
     static func select(_ table: String, _ columns: [String], _ keyColumns: [String]) -> String {
         "SELECT \(columns.isEmpty ? Dialect.always : Dialect.list(columns)) FROM \(Dialect.quoted(table)) "
             + "WHERE \(Dialect.match(keyColumns))"
+    }
+
+    /// The targets of one row's ordered link.
+    static func selectList(_ table: String, _ owner: [String], _ target: [String]) -> String {
+        "SELECT \(Dialect.list(target)) FROM \(Dialect.quoted(table)) WHERE \(Dialect.match(owner)) ORDER BY position"
     }
 }
 

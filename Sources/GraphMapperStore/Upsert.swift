@@ -37,51 +37,41 @@ extension WriteTransaction {
     /// - Throws: ``StoreError`` if the row is there and the policy is `.error`, or if another row has a unique value.
     @discardableResult
     public func upsert<R: StoredRecord>(_ record: R, policy: UpsertPolicy = .modified) async throws -> UpsertOutcome {
-        guard policy != .error, let old = try await find(R.self, record.id) else {
-            try await insert(record)
-            return .inserted
-        }
-        return try await update(old, to: record, policy)
+        try upsertNow(record, policy, connection.table(R.self))
     }
 
-    /// Upserts many records, with one read for all. A key that stands twice is one row: the later record is what it
-    /// becomes.
+    /// Upserts many records, in their order. A key that stands twice is one row: the later record is what it becomes.
     ///
     /// - Returns: an outcome for each record, in their order.
     /// - Throws: as for one record; nothing is undone of those before, which is what a ``savepoint(_:)`` is for.
     @discardableResult
     public func upsert<R: StoredRecord>(
-        contentsOf records: some Collection<R>, policy: UpsertPolicy = .modified
+        contentsOf records: some Sequence<R>, policy: UpsertPolicy = .modified
     ) async throws -> [UpsertOutcome] {
-        var known: [R.ID: R] = [:]
-        if policy != .error {
-            for old in try await fetch(R.self, ids: Array(Set(records.map(\.id)))) { known[old.id] = old }
-        }
+        let table = connection.table(R.self)
         var outcomes: [UpsertOutcome] = []
-        outcomes.reserveCapacity(records.count)
-        for record in records {
-            if let old = known[record.id] {
-                outcomes.append(try await update(old, to: record, policy))
-            } else {
-                try await insert(record)
-                outcomes.append(.inserted)
-            }
-            // What the row holds now; what the record leaves unset is read anew if the key comes again.
-            if policy != .error { known[record.id] = try await merged(record, known[record.id]) }
-        }
+        outcomes.reserveCapacity(records.underestimatedCount)
+        for record in records { outcomes.append(try upsertNow(record, policy, table)) }
         return outcomes
     }
 
-    private func merged<R: StoredRecord>(_ record: R, _ old: R?) async throws -> R? {
-        let isWhole = R.schema.properties.allSatisfy { !$0.isUnset(record) }
-        return isWhole ? record : try await find(R.self, record.id)
+    private func upsertNow<R: StoredRecord>(
+        _ record: R, _ policy: UpsertPolicy, _ table: RecordTable<R>
+    ) throws -> UpsertOutcome {
+        try check()
+        let presence = policy == .error ? .absent : try table.presence(of: record, connection)
+        if presence == .same, policy == .modified { return .unchanged }
+        guard presence != .absent, let old = try table.find(record.id, connection) else {
+            try insertNow(record, table)
+            return .inserted
+        }
+        return try update(old, to: record, policy)
     }
 
-    private func update<R: StoredRecord>(_ old: R, to new: R, _ policy: UpsertPolicy) async throws -> UpsertOutcome {
+    private func update<R: StoredRecord>(_ old: R, to new: R, _ policy: UpsertPolicy) throws -> UpsertOutcome {
         let change = R.schema.update(from: old, to: new, all: policy == .all)
-        if let row = change.row { try await apply(row) }
-        for link in change.links { try await apply(link) }
-        let properties = change.properties + (try await writeLazyValues(of: new))
-        return properties.isEmpty ? .unchanged : .updated(properties)
+        if let row = change.row { try applyNow(row) }
+        for link in change.links { try applyNow(link) }
+        return change.properties.isEmpty ? .unchanged : .updated(change.properties)
     }
 }

@@ -1,8 +1,12 @@
 /// Reads and writes in one transaction. Ends with its closure.
 public final class WriteTransaction: ReadTransaction, JoinableTransaction {
-    private var lastInsertion: (table: String, columns: [String], sql: String)?
+    private var lastInsertion: (table: String, columns: [String], statement: Statement)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
+    /// Whether the file has change records.
+    private let isLogged: Bool
+    /// Adopted tables, by name.
+    let adopted: Set<String>
     var log: ChangeLog
     /// Columns that observers have pinned to a value, by table.
     let pins: [String: [String]]
@@ -16,12 +20,19 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
+    ///   - adopted: the adopted tables' names.
+    ///   - isLogged: whether the file has change records.
     ///   - hub: those who are told.
     ///   - knowing: observers that know what is written.
-    init(_ connection: Connection, lists: [String: ListOwner], hub: Hub, knowing: [Hub.ID]) {
+    init(
+        _ connection: Connection, lists: [String: ListOwner], adopted: Set<String>, isLogged: Bool, hub: Hub,
+        knowing: [Hub.ID]
+    ) {
         self.lists = lists
         log = ChangeLog(observed: hub.tables)
         pins = hub.pinnedColumns
+        self.isLogged = isLogged
+        self.adopted = adopted
         self.hub = hub
         self.knowing = knowing
         super.init(connection)
@@ -38,7 +49,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     override func commit() throws {
         try log.noteTriggers(connection, lists)
-        let records = try log.write(connection)
+        let records = try isLogged ? log.write(connection) : log.isEmpty ? nil : hub.nextNumber()
         let touches = try records != nil && hub.isNeeded ? Self.touches(log, hub, connection) : nil
         let absorbed = try absorbed(touches ?? [])
         try writeNewKeys()
@@ -51,58 +62,71 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     }
 
     /// Adds a record with its ordered links; throws a ``StoreError`` if its key is there.
-    public func insert<R: StoredRecord>(_ record: R) async throws {
-        let change = R.schema.insertion(of: record)
-        try await apply(change.row)
-        for link in change.links { try await apply(link) }
-    }
+    public func insert<R: StoredRecord>(_ record: R) async throws { try insertNow(record, connection.table(R.self)) }
 
     /// One prepared statement for all.
     public func insert<R: StoredRecord>(contentsOf records: some Sequence<R>) async throws {
-        for record in records { try await insert(record) }
+        let table = connection.table(R.self)
+        for record in records { try insertNow(record, table) }
+    }
+
+    func insertNow<R: StoredRecord>(_ record: R, _ table: RecordTable<R>) throws {
+        try check()
+        guard try table.insert(record, connection, &log) else {
+            let change = R.schema.insertion(of: record)
+            for change in [change.row] + change.links { try applyNow(change) }
+            return
+        }
+        guard table.hasLists else { return }
+        for link in R.schema.insertedLinks(of: record, record.id.storedValues) { try applyNow(link) }
     }
 
     /// Writes the properties that the patch sets, and reads nothing. False if there is no such row.
+    ///
+    /// - Throws: ``GraphError`` for a property that has no column; ``StoreError`` for a value that the table forbids.
     @discardableResult
-    public func apply<R: StoredRecord>(_ patch: Patch<R>) async throws -> Bool {
+    public func apply<R: StoredRecord>(_ patch: Patch<R>) async throws -> Bool { try applyNow(patch) }
+
+    func applyNow<R: StoredRecord>(_ patch: Patch<R>) throws -> Bool {
         try check()
-        if let mistake = patch.mistake { throw mistake }
-        guard !patch.columns.isEmpty else { return try await find(R.self, patch.id) != nil }
-        let list = Dialect.assignments(patch.columns)
-        let key = patch.id.storedValues
-        try noteBefore(.update, R.schema.name, R.keyColumnNames, key, patch.columns)
-        try connection.execute("UPDATE \(table(R.self)) SET \(list) WHERE \(isKey(R.self))", patch.values + key)
-        guard connection.changeCount > 0 else { return false }
-        log.note(.update, R.schema.name, key, patch.columns)
-        return true
+        let table = connection.table(R.self)
+        guard !patch.paths.isEmpty else { return try table.has(patch.key, connection) }
+        try noteBefore(
+            .update, R.schema.name, table.keyColumns, patch.key,
+            try patch.paths.flatMap { try R.columnNames(at: $0).get() })
+        return try table.apply(patch, connection, &log)
     }
 
     /// Deletes the row with this id. False if there is none.
     @discardableResult
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
-        let key = id.storedValues
-        try noteBefore(.delete, R.schema.name, R.keyColumnNames, key)
-        try connection.execute("DELETE FROM \(table(type)) WHERE \(isKey(type))", key)
-        guard connection.changeCount > 0 else { return false }
-        log.note(.delete, R.schema.name, key)
-        return true
+        let table = connection.table(type)
+        try noteBefore(.delete, R.schema.name, table.keyColumns, id.storedValues)
+        return try table.delete(id, connection, &log)
     }
-
-    private func isKey<R: StoredRecord>(_ type: R.Type) -> String { Dialect.match(R.schema.key?.columnNames ?? ["id"]) }
 
     /// Runs a statement of one's own.
     ///
     /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse`, and nothing is run, for one that begins or ends
     ///   a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
+        _ = try ownRows(sql, values)
+    }
+
+    override func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
         try check()
+        return try noting(sql) { try connection.rowsOwn(sql, values) }
+    }
+
+    private func noting<T>(_ sql: String, _ body: () throws -> T) throws -> T {
         let before = connection.totalChangeCount
-        try connection.executeOwn(sql, values)
-        guard connection.totalChangeCount != before else { return }
+        let result = try body()
+        guard connection.totalChangeCount != before else { return result }
         for touched in try connection.touched(by: sql) {
             note(rowsOf: touched.table, touched.kind, touched.columns)
         }
+        return result
     }
 
     /// Notes rows whose keys are not known, of a record's table or of an ordered link's.
@@ -138,15 +162,17 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     // MARK: ChangeSink
 
-    public func apply(_ change: ChangeSet.Change) async throws {
+    public func apply(_ change: ChangeSet.Change) async throws { try applyNow(change) }
+
+    func applyNow(_ change: ChangeSet.Change) throws {
         try check()
         if let found = try mismatch(of: change) { throw GraphError(Conflict.all(of: change, found)) }
     }
 
     public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
         try check()
-        for (place, change) in zip(changes.indices, changes) {
-            if let found = try mismatch(of: change) { return ChangeSet.Mismatch(place: place, found: found) }
+        for place in changes.indices {
+            if let found = try mismatch(of: changes[place]) { return ChangeSet.Mismatch(place: place, found: found) }
         }
         return nil
     }
@@ -156,13 +182,14 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         try checkShape(change)
         switch change {
         case .insert(let row):
-            try connection.execute(insertion(row.table, row.columns), row.values)
+            try connection.execute(try insertion(row.table, row.columns), row.values)
             log.note(.insert, row.table, row.key)
         case .update(let row):
             try noteBefore(.update, row.table, row.keyColumns, row.key, row.columns)
-            try connection.execute(RowStatements.update(row), row.values + row.key + row.expected)
+            try connection.execute(
+                RowStatements.update(row), row.values + row.unreadValues + row.key + row.expected)
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
-            if !row.isInterim { log.note(.update, row.table, row.key, row.columns) }
+            if !row.isInterim { log.note(.update, row.table, row.key, row.columns + row.unread) }
         case .delete(let row):
             try noteBefore(.delete, row.table, row.keyColumns, row.key)
             try connection.execute(RowStatements.delete(row), row.key + row.expected)
@@ -186,7 +213,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         case .insert(let row): isFit = !row.columns.isEmpty && row.columns.count == row.values.count
         case .update(let row):
             isFit =
-                !row.columns.isEmpty && row.columns.count == row.values.count && row.columns.count == row.expected.count
+                !(row.columns.isEmpty && row.unread.isEmpty) && row.columns.count == row.values.count
+                && row.columns.count == row.expected.count && row.unread.count == row.unreadValues.count
                 && !row.key.isEmpty && row.keyColumns.count == row.key.count
         case .relink(let link):
             let width = link.targetColumns.count
@@ -209,12 +237,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         return row.map { .values($0) } ?? .gone
     }
 
-    /// The text of an insert, which most often is the one before.
-    private func insertion(_ table: String, _ columns: [String]) -> String {
-        if let last = lastInsertion, last.table == table, last.columns == columns { return last.sql }
-        let sql = RowStatements.insert(table, columns)
-        lastInsertion = (table, columns, sql)
-        return sql
+    /// The statement of an insert, which most often is the one before.
+    private func insertion(_ table: String, _ columns: [String]) throws -> Statement {
+        if let last = lastInsertion, last.table == table, last.columns == columns { return last.statement }
+        let statement = try connection.prepare(RowStatements.insert(table, columns))
+        lastInsertion = (table, columns, statement)
+        return statement
     }
 
     /// The statements of a link's table, which most often is the one before.
@@ -241,11 +269,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             if connection.changeCount == 0 {
                 return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))
             }
-            try connection.executeEach(
-                list.insert,
-                stride(from: width, to: link.targets.count, by: width).lazy.map { start in
-                    link.key + [.integer(Int64(start / width + 1) * Layout.gap)] + link.targets[start..<start + width]
-                })
+            let position = link.key.count
+            try connection.executeEach(list.insert, 1..<link.targets.count / width) { statement, place in
+                if place == 1 { try statement.bind(link.key[...], at: 0) }
+                try statement.bind(.integer(Int64(place + 1) * Layout.gap), at: position)
+                try statement.bind(link.targets[place * width..<(place + 1) * width], at: position + 1)
+            }
             return nil
         }
         let rows = try rows(list, link)

@@ -4,7 +4,8 @@
 /// written when it is set: by an insert, an upsert or a patch. An unread one is never written. The optional form is
 /// `Lazy<V?>`.
 ///
-/// A mapping leaves it `Unmapped`: models get it from the store when they need it.
+/// A mapping has it as a ``Field`` whose model's property is optional, and nil until the session reads the value; or it
+/// leaves it `Unmapped`, and the app asks the store.
 public struct Lazy<V: Storable>: Storable {
     /// The value; nil if it is unread.
     public let value: V?

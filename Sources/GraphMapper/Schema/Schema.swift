@@ -24,6 +24,8 @@ public struct Property<D>: Sendable {
     public let isSame: @Sendable (D, D) -> Bool
     /// Whether the DTO says nothing here: see ``Tristate``.
     public let isUnset: @Sendable (D) -> Bool
+    /// Puts the property of a DTO among answers.
+    @usableFromInline let put: @Sendable (UnsafePointer<D>, Answers) -> Void
     /// The DTOs that are nested here; none in other properties.
     public let nested: @Sendable (D) -> [any DTO]
     /// Whether it is the DTO's `id`: the key of its table.
@@ -42,7 +44,8 @@ public struct Property<D>: Sendable {
     init(
         name: String, path: any PartialKeyPath<D> & Sendable, columns: [Column], link: LinkTarget?,
         encode: @escaping @Sendable (D, inout [StoredValue]) -> Void, isSame: @escaping @Sendable (D, D) -> Bool,
-        isUnset: @escaping @Sendable (D) -> Bool, nested: @escaping @Sendable (D) -> [any DTO] = { _ in [] },
+        isUnset: @escaping @Sendable (D) -> Bool, put: @escaping @Sendable (UnsafePointer<D>, Answers) -> Void,
+        nested: @escaping @Sendable (D) -> [any DTO] = { _ in [] },
         type: Any.Type
     ) {
         self.name = name
@@ -52,6 +55,7 @@ public struct Property<D>: Sendable {
         self.encode = encode
         self.isSame = isSame
         self.isUnset = isUnset
+        self.put = put
         self.nested = nested
         self.type = type
         isLazy = type is any LazyValue.Type
@@ -70,71 +74,62 @@ public struct Property<D>: Sendable {
 /// once per row. A forgotten property does not compile; swapped key paths and defaulted properties are
 /// ``mistakes``, which opening a store or making a session reports.
 public struct Schema<D>: Sendable {
+    // Schemas are asked for at every turn: a copy is one reference.
+    @usableFromInline let parts: SchemaParts<D>
+
     /// The table's name.
-    public let name: String
+    @inlinable public var name: String { parts.name }
     /// The properties, in the order in which they are read.
-    public let properties: [Property<D>]
+    @inlinable public var properties: [Property<D>] { parts.properties }
     /// The columns of all properties, each with its name for a suffix: what a value of several columns spans.
-    public let columns: [Column]
+    @inlinable public var columns: [Column] { parts.columns }
     /// The property that is the DTO's `id`.
-    public let key: Property<D>?
+    @inlinable public var key: Property<D>? { parts.key }
     /// The names of a row's columns.
-    public let columnNames: [String]
-    /// What appends the values of the columns, and the places of ordered links: insertions in bulk ask for no more.
-    let encoders: [@Sendable (D, inout [StoredValue]) -> Void]
-    let lists: [Int]
+    @inlinable public var columnNames: [String] { parts.columnNames }
+    /// Appends the values of the columns.
+    package var encode: @Sendable (D, inout [StoredValue]) -> Void { parts.encode }
+    /// The places of ordered links.
+    package var lists: [Int] { parts.lists }
     /// Whether a property is ``Lazy``.
-    let hasLazy: Bool
+    @usableFromInline package var hasLazy: Bool { parts.hasLazy }
     /// What is wrong with the schema, in sentences. Empty for a good one.
-    public let mistakes: [String]
+    @inlinable public var mistakes: [String] { parts.mistakes }
     /// Makes a DTO from what the reader answers.
-    public let make: @Sendable (inout RowReader<D>) throws -> D
+    @inlinable public var make: @Sendable (inout RowReader<D>) throws -> D { parts.make }
     /// How the objects of a class are copied, an ``ObjectAccess``; nil for structs.
-    let objects: (any Sendable)?
-    /// Decodes rows for as long as `next` moves the cursor to one. A loop that the app's module specialises.
-    private let readAll: @Sendable (RowCursor, () throws -> Bool) throws -> [D]
+    var objects: (any Sendable)? { parts.objects }
 
     /// - Parameters:
     ///   - name: the table's name.
     ///   - make: calls the DTO's initializer with `row("column", \.property)` for each property.
     @inlinable @inline(__always)
     public init(_ name: String, _ make: @escaping @Sendable (inout RowReader<D>) throws -> D) {
-        self.init(name, make, objects: nil) { cursor, next in
-            var rows: [D] = []
-            while try next() {
-                var reader = RowReader<D>(cursor)
-                do {
-                    rows.append(try make(&reader))
-                } catch {
-                    throw RowFailure(error: error, position: reader.position)
+        self.init(
+            name, make, objects: nil,
+            encodeAll: { encoders, dto, values in for encode in encoders { encode(dto, &values) } },
+            readAll: { cursor, next in
+                var rows: [D] = []
+                while try next() {
+                    var reader = RowReader<D>(cursor)
+                    do {
+                        rows.append(try make(&reader))
+                    } catch {
+                        throw RowFailure(error: error, position: reader.position)
+                    }
                 }
-            }
-            return rows
-        }
+                return rows
+            })
     }
 
     /// - Parameter objects: makes the access to a class's objects from the place of their id.
     @usableFromInline
     init(
         _ name: String, _ make: @escaping @Sendable (inout RowReader<D>) throws -> D,
-        objects: ((Int) -> any Sendable)?,
+        objects: ((Int) -> any Sendable)?, encodeAll: @escaping RowEncoding<D>,
         readAll: @escaping @Sendable (RowCursor, () throws -> Bool) throws -> [D]
     ) {
-        self.name = name
-        self.make = make
-        self.readAll = readAll
-        (properties, mistakes) = Recorder.study(name, make)
-        key = properties.first(where: \.isKey)
-        self.objects = objects?(properties.firstIndex(where: \.isKey) ?? -1)
-        columnNames = properties.flatMap(\.columnNames)
-        hasLazy = properties.contains(where: \.isLazy)
-        encoders = properties.filter { !$0.isNested && !$0.isList }.map(\.encode)
-        lists = properties.indices.filter { [properties] in properties[$0].isList }
-        columns = properties.flatMap { property in
-            zip(property.columnNames, property.columns).map {
-                Column($1.storage, suffix: $0, isNullable: $1.isNullable)
-            }
-        }
+        parts = SchemaParts(name, make, objects: objects, encodeAll: encodeAll, readAll: readAll)
     }
 
     /// The property at `path`, if the schema has it. Complexity: O(number of properties).
@@ -148,19 +143,26 @@ public struct Schema<D>: Sendable {
         })
     }
 
+    /// `dto` with another value of one property.
+    package func replacing<V: Storable>(_ path: AnyKeyPath, of dto: D, with value: V) throws -> D {
+        let properties = properties
+        return try make(answering: { properties[$0].path == path ? value : dto[keyPath: properties[$0].path] })
+    }
+
     /// Decodes the rows under `cursor`.
     ///
     /// - Parameter next: moves the cursor to the next row, the first one to begin with; false after the last.
     /// - Throws: ``GraphError`` that names the property which a row does not fit, and what `next` throws.
     public func decode(_ cursor: RowCursor, next: () throws -> Bool) throws -> [D] {
         do {
-            return try readAll(cursor, next)
+            return try parts.readAll(cursor, next)
         } catch let failure as RowFailure {
             throw locate(failure.error, failure.position)
         }
     }
 
-    private func locate(_ error: any Error, _ position: RowPosition) -> any Error {
+    /// The error with the place in a row where it happened.
+    package func locate(_ error: any Error, _ position: RowPosition) -> any Error {
         var column: Int32 = 0
         var place = ""
         for property in properties where !property.isLazy {
@@ -185,6 +187,18 @@ public struct Schema<D>: Sendable {
     /// The names of the columns of a property, or of a part of an embedded one: `\.location.latitude`. Nil if the schema
     /// has no such property.
     public func columnNames(at path: AnyKeyPath) -> [String]? {
+        // Key paths are compared part by part; one that is written in one place is one object.
+        let id = ObjectIdentifier(path)
+        if let known = parts.paths.withLock({ $0[id]?.names }) { return known }
+        let names = findColumnNames(at: path)
+        parts.paths.withLock { known in
+            if known.count >= 1024 { known.removeAll() }
+            known[id] = KnownPath(path: path, names: names)
+        }
+        return names
+    }
+
+    private func findColumnNames(at path: AnyKeyPath) -> [String]? {
         if let property = property(at: path) { return property.columnNames }
         for property in properties {
             guard let type = property.type as? any EmbeddedValue.Type else { continue }
@@ -205,10 +219,64 @@ public struct Schema<D>: Sendable {
     }
 
     /// Makes a DTO with each property answered by `answer(index)`, which must have the property's type.
-    func make(answering answer: @escaping (Int) throws -> Any) throws -> D {
-        var reader = RowReader<D>(.answering(answer))
+    func make(answering answer: (Int) throws -> Any) throws -> D {
+        let answers = Answers()
+        for place in properties.indices { answers.put(boxed: try answer(place)) }
+        var reader = RowReader<D>(answers)
         return try make(&reader)
     }
+}
+
+/// Appends what each of the properties does: a loop that the app's module specialises.
+@usableFromInline typealias RowEncoding<D> =
+    @Sendable ([@Sendable (D, inout [StoredValue]) -> Void], D, inout [StoredValue]) -> Void
+
+/// What a schema has learned; see ``Schema`` for what each is.
+@usableFromInline final class SchemaParts<D>: Sendable {
+    @usableFromInline let name: String
+    @usableFromInline let properties: [Property<D>]
+    @usableFromInline let columns: [Column]
+    @usableFromInline let key: Property<D>?
+    @usableFromInline let columnNames: [String]
+    @usableFromInline let mistakes: [String]
+    @usableFromInline let make: @Sendable (inout RowReader<D>) throws -> D
+    let encode: @Sendable (D, inout [StoredValue]) -> Void
+    let lists: [Int]
+    let hasLazy: Bool
+    let objects: (any Sendable)?
+    /// Decodes rows for as long as `next` moves the cursor to one. A loop that the app's module specialises.
+    let readAll: @Sendable (RowCursor, () throws -> Bool) throws -> [D]
+    /// The columns that key paths lead to, by the key path's own identity.
+    fileprivate let paths = Locked<[ObjectIdentifier: KnownPath]>([:])
+
+    init(
+        _ name: String, _ make: @escaping @Sendable (inout RowReader<D>) throws -> D,
+        objects: ((Int) -> any Sendable)?, encodeAll: @escaping RowEncoding<D>,
+        readAll: @escaping @Sendable (RowCursor, () throws -> Bool) throws -> [D]
+    ) {
+        self.name = name
+        self.make = make
+        self.readAll = readAll
+        (properties, mistakes) = Recorder.study(name, make)
+        key = properties.first(where: \.isKey)
+        self.objects = objects?(properties.firstIndex(where: \.isKey) ?? -1)
+        columnNames = properties.flatMap(\.columnNames)
+        hasLazy = properties.contains(where: \.isLazy)
+        let encoders = properties.filter { !$0.isNested && !$0.isList }.map(\.encode)
+        encode = { dto, values in encodeAll(encoders, dto, &values) }
+        lists = properties.indices.filter { [properties] in properties[$0].isList }
+        columns = properties.flatMap { property in
+            zip(property.columnNames, property.columns).map {
+                Column($1.storage, suffix: $0, isNullable: $1.isNullable)
+            }
+        }
+    }
+}
+
+/// A key path, kept so that no other takes its place in memory, and its columns; nil if it leads to none.
+private struct KnownPath {
+    let path: AnyKeyPath
+    let names: [String]?
 }
 
 /// An error while a row was read, and where in the row.

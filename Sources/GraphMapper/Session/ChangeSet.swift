@@ -56,6 +56,10 @@ public struct ChangeSet: Sendable, Hashable {
         public var values: [StoredValue]
         /// Their values as last read, in the order of the columns.
         public var expected: [StoredValue]
+        /// Columns that are set whatever they hold: those of ``Lazy`` values that were not read.
+        public var unread: [String] = []
+        /// The new values of the `unread` columns, in their order.
+        public var unreadValues: [StoredValue] = []
         /// Whether the values are there only to make room for another change, and this row has another change to come.
         public var isInterim: Bool
 
@@ -178,6 +182,9 @@ public protocol ChangeSink {
     /// - Throws: a ``GraphError`` of kind `.conflict` if the row is not there. Without an implementation of one's own
     ///   this is an error.
     func apply(_ change: KeyChange) async throws
+    /// Keys for new rows of a table, ascending, that no row has and none had before, all greater than `floor`. Without an
+    /// implementation of one's own this is an error.
+    func newKeys(_ count: Int, of table: String, column: String, after floor: Int64) async throws -> [Int64]
     /// Runs `body`; if it throws, what it wrote is undone and the transaction goes on. May be nested. Without an
     /// implementation of one's own this is an error, and sessions over the backing have no savepoints with saves in them.
     func savepoint<T>(_ body: () async throws -> T) async throws -> T
@@ -210,6 +217,11 @@ extension ChangeSink {
     }
 
     /// Not known how.
+    public func newKeys(_ count: Int, of table: String, column: String, after floor: Int64) async throws -> [Int64] {
+        throw GraphError(.misuse, "the backing gives no keys; give new objects ids", type: table)
+    }
+
+    /// Not known how.
     public func savepoint<T>(_ body: () async throws -> T) async throws -> T {
         throw GraphError(.misuse, "the backing's transactions have no savepoints; save outside session.savepoint")
     }
@@ -229,8 +241,8 @@ extension ChangeSet.Change: CustomStringConvertible {
                 + zip(row.columns, row.values).map { "\($0) = \($1)" }.joined(separator: ", ")
         case .update(let row):
             "update \(row.table) \(text(row.key)): "
-                + zip(row.columns, zip(row.expected, row.values))
-                .map { "\($0) \($1.0) → \($1.1)" }.joined(separator: ", ")
+                + (zip(row.columns, zip(row.expected, row.values)).map { "\($0) \($1.0) → \($1.1)" }
+                + zip(row.unread, row.unreadValues).map { "\($0) → \($1)" }).joined(separator: ", ")
         case .relink(let link):
             "relink \(link.table).\(link.property) \(text(link.key)): \(link.base.count / max(1, link.targetColumns.count))"
                 + " → \(link.targets.count / max(1, link.targetColumns.count)) targets"

@@ -4,7 +4,7 @@ extension Schema where D: Identifiable, D.ID: Storable {
         if hasLazy { return insertion(leavingOutUnread: dto) }
         var row = ChangeSet.Insertion(table: name, columns: columnNames, values: [], key: key(of: dto))
         row.values.reserveCapacity(columnNames.count)
-        for encode in encoders { encode(dto, &row.values) }
+        encode(dto, &row.values)
         return (.insert(row), insertedLinks(of: dto, row.key))
     }
 
@@ -19,7 +19,8 @@ extension Schema where D: Identifiable, D.ID: Storable {
         return (.insert(row), insertedLinks(of: dto, row.key))
     }
 
-    private func insertedLinks(of dto: D, _ key: [StoredValue]) -> [ChangeSet.Change] {
+    /// What inserts the ordered links of a row that is new.
+    package func insertedLinks(of dto: D, _ key: [StoredValue]) -> [ChangeSet.Change] {
         var links: [ChangeSet.Change] = []
         for place in lists {
             let targets = properties[place].stored(dto)
@@ -38,14 +39,23 @@ extension Schema where D: Identifiable, D.ID: Storable {
             table: name, keyColumns: keyColumns, key: key(of: old), columns: [], values: [], expected: [])
         var links: [ChangeSet.Change] = []
         var names: [String] = []
-        for place in properties.indices
-        where !properties[place].isNested && (all || !properties[place].isSame(old, new)) {
+        for place in properties.indices where !properties[place].isNested {
+            if hasLazy, properties[place].isLazy, properties[place].stored(old).isEmpty {
+                // What was not read is not compared; what is not read now is left.
+                let values = properties[place].stored(new)
+                guard !values.isEmpty else { continue }
+                names.append(properties[place].name)
+                row.unread += properties[place].columnNames
+                row.unreadValues += values
+                continue
+            }
+            if !all, properties[place].isSame(old, new) { continue }
             let property = properties[place]
-            // What was not read cannot be compared with what is stored: it is set by a patch.
-            if property.isUnset(new) || property.isLazy || property.isKey && all { continue }
-            names.append(property.name)
+            if property.isUnset(new) || property.isKey && all { continue }
             let before = property.stored(old)
             let after = property.stored(new)
+            if property.isLazy, after.isEmpty { continue }
+            names.append(property.name)
             if property.isList {
                 links.append(relink(property, row.key, before, after, of: keyColumns))
                 continue
@@ -56,7 +66,7 @@ extension Schema where D: Identifiable, D.ID: Storable {
                 row.values.append(pair.1)
             }
         }
-        return (row.columns.isEmpty ? nil : .update(row), links, names)
+        return (row.columns.isEmpty && row.unread.isEmpty ? nil : .update(row), links, names)
     }
 
     /// What deletes a DTO's row, if its columns still hold what the DTO has.
@@ -78,7 +88,7 @@ extension Schema where D: Identifiable, D.ID: Storable {
         return key
     }
 
-    private func relink(
+    @usableFromInline func relink(
         _ property: Property<D>, _ key: [StoredValue], _ base: [StoredValue], _ targets: [StoredValue],
         of keyColumns: [String]
     ) -> ChangeSet.Change {

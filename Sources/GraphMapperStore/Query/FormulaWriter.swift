@@ -96,9 +96,10 @@ struct FormulaWriter {
             sql += "\(Dialect.row(columns)) = "
             try write(key)
             sql += ")"
-        case .matches(let scope, let table, let text):
-            let index = Dialect.quoted(table)
-            sql += "\(try name(scope)).rowid IN (SELECT rowid FROM \(index) WHERE \(index) MATCH "
+        case .matches(let scope, let index, let text):
+            let rows = try name(scope)
+            sql += Dialect.row(index.key.map { "\(rows).\(Dialect.quoted($0))" })
+            sql += " IN (SELECT \(index.sourceKey.joined(separator: ", ")) FROM \(index.source) WHERE \(index.match) "
             try write(.value(.text(text)))
             sql += ")"
         case .place(let order):
@@ -194,12 +195,13 @@ struct FormulaWriter {
 
     /// What follows a table's name. The scope of the rows must have a name.
     mutating func writeTail(_ rows: Rows) throws {
-        if let filter = rows.filter, rows.distinct.isEmpty {
-            sql += "WHERE "
-            try write(filter)
+        if !rows.distinct.isEmpty { try writeDistinct(rows) }
+        let terms = rows.distinct.isEmpty ? [rows.filter, rows.kept] : [rows.kept]
+        if let condition = Formula.and(terms.compactMap { $0 }) {
+            sql += rows.distinct.isEmpty ? "WHERE " : "AND "
+            try write(condition)
             sql += " "
         }
-        if !rows.distinct.isEmpty { try writeDistinct(rows) }
         if !rows.groups.isEmpty {
             sql += "GROUP BY "
             try write(rows.groups)

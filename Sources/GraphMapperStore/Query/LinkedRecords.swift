@@ -80,6 +80,17 @@ public struct LinkedRecords<S: StoredRecord>: Sendable {
         narrowed(Condition(.binary(.together(rows.key), .equal, .values(ref.storedValues)), nil)).isThere
     }
 
+    /// Whether one of the records with these ids is among them.
+    public func containsAny(in refs: some Sequence<Ref<S>>) -> Condition where S.ID: Storable {
+        let keys = refs.flatMap(\.storedValues)
+        return narrowed(Condition(.isOneOf(.together(rows.key), keys, width: rows.keyColumns.count), nil)).isThere
+    }
+
+    /// Whether all of the records with these ids are among them.
+    public func containsAll(in refs: some Sequence<Ref<S>>) -> Condition where S.ID: Storable {
+        refs.reduce(Condition.always) { $0 && contains($1) }
+    }
+
     /// How many there are.
     public var count: ColumnExpression<Int> { ColumnExpression([first(.call(.count, []))], mistake) }
 

@@ -48,7 +48,23 @@ extension ReadTransaction {
         return RecordPage(records: records, next: try records.last.map { try self.mark(of: $0.id, in: query) })
     }
 
-    /// The place of a record in a query's order.
+    /// The place of a record among those of a query, from 0; nil if it is none of them.
+    ///
+    /// - Parameter query: a query without limit and offset. Its order is made total by the record's key.
+    /// - Throws: ``GraphError`` if the query has a limit.
+    /// - Complexity: that of counting the records before it.
+    public func index<R: StoredRecord>(of id: R.ID, in query: Query<R>) async throws -> Int? {
+        guard !query.rows.isPage else {
+            throw GraphError(
+                .misuse, "a query in which a place is asked for has no limit and no offset", type: R.schema.name)
+        }
+        let isIt = Formula.binary(.together(query.rows.key), .equal, .values(id.storedValues))
+        guard try count(of: query.keeping(isIt)) > 0 else { return nil }
+        let rest = Rows.follows(query.rows.totalOrder, try mark(of: id, in: query).values, orIsThere: true)
+        return try count(of: query.keeping(.not(rest)))
+    }
+
+    /// What a record is sorted by in a query's order.
     private func mark<R: StoredRecord>(of id: R.ID, in query: Query<R>) throws -> PageMark {
         var one = Query(R.self).sharing(query)
         one = one.filtered(by: Condition(.binary(.together(query.rows.key), .equal, .values(id.storedValues)), nil))
@@ -58,6 +74,12 @@ extension ReadTransaction {
 }
 
 extension GraphStore {
+    /// The place of a record among those of a query, from 0, in a read transaction of its own. See
+    /// ``ReadTransaction/index(of:in:)``.
+    public func index<R: StoredRecord>(of id: R.ID, in query: Query<R>) async throws -> Int? {
+        try await read { try await $0.index(of: id, in: query) }
+    }
+
     /// At most so many records of a query, after a mark, in a read transaction of their own. See
     /// ``ReadTransaction/page(_:after:size:)``.
     public func page<R: StoredRecord>(
@@ -77,7 +99,7 @@ extension Query {
                 .misuse, "the mark has \(mark.values.count) values, and the query is sorted by \(order.count)",
                 type: R.schema.name)
         }
-        return filtered(by: Condition(Rows.follows(order, mark.values, orIsThere: false), nil))
+        return keeping(Rows.follows(order, mark.values, orIsThere: false))
     }
 }
 

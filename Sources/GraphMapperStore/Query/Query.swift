@@ -23,6 +23,11 @@ public struct Query<R: StoredRecord>: Sendable {
         changed(condition.mistake) { $0.filter(by: condition.formula) }
     }
 
+    /// Only those of its records, once they are distinct, that satisfy the condition.
+    func keeping(_ condition: Formula) -> Self {
+        changed { $0.kept = $0.kept.map { .binary($0, .and, condition) } ?? condition }
+    }
+
     /// At most so many records, or fewer if a smaller limit was given before. Negative is 0.
     public func limit(_ count: Int) -> Self {
         changed { $0.limit = max(0, $0.limit.map { min($0, count) } ?? count) }

@@ -23,24 +23,64 @@ extension GraphStore {
         _ query: Query<R>, pageSize: Int = 64, cachedPages: Int = 8, as transform: @escaping (R) -> Element,
         otherwise: @escaping (Int, any Error) -> Element
     ) -> ToMany<Element> {
-        let pages = QueryPages(self, query, size: max(1, pageSize), kept: max(1, cachedPages))
+        let pages = QueryPages(
+            { self }, query, size: max(1, pageSize), kept: max(1, cachedPages), fetch: { try $0.fetchNow($1) })
         return ToMany(
-            count: { try pages.count() }, at: { transform(try pages.record(at: $0)) }, otherwise: otherwise)
+            count: { try pages.count() }, at: { transform(try pages.item(at: $0)) }, otherwise: otherwise)
+    }
+}
+
+extension GraphSession {
+    /// The models of a query as a lazy collection. See ``GraphStore/toMany(_:pageSize:cachedPages:as:otherwise:)`` for what
+    /// is read when, and what is seen when rows change.
+    ///
+    /// A page is loaded as ``models(_:loading:in:)`` loads: with what it links to, one instance for each object. The session
+    /// holds the models as it holds all that it loads.
+    ///
+    /// - Parameters:
+    ///   - query: a query without limit and offset.
+    ///   - loading: how far links are followed.
+    ///   - pageSize: how many models a page has.
+    ///   - cachedPages: how many pages are kept, those used last.
+    ///   - transform: what an element is made of its model, each time it is asked for.
+    ///   - otherwise: what the subscript answers where reading failed, the row is gone, or a load or save of the session is
+    ///     under way, by position and error.
+    public func toMany<R: StoredRecord, Element>(
+        _ query: Query<R>, loading: Loading = .all, pageSize: Int = 64, cachedPages: Int = 8,
+        as transform: @escaping (R.Model) -> Element, otherwise: @escaping (Int, any Error) -> Element
+    ) -> ToMany<Element> where R.Model: AnyObject {
+        let pages = QueryPages(
+            { try self.store() }, query, size: max(1, pageSize), kept: max(1, cachedPages),
+            fetch: { try self.models($1, loading: loading, in: $0) })
+        return ToMany(
+            count: { try pages.count() }, at: { transform(try pages.item(at: $0)) }, otherwise: otherwise)
+    }
+
+    private func store() throws -> GraphStore {
+        guard let store = backing as? GraphStore else {
+            throw GraphError(.misuse, "queries need a session over a GraphStore, outside its savepoints")
+        }
+        return store
     }
 }
 
 /// The pages of a query that were read last, and where all of them start. Belongs to one task, as its collection does.
-private final class QueryPages<R: StoredRecord> {
-    private let store: GraphStore
+private final class QueryPages<R: StoredRecord, Item> {
+    private let store: () throws -> GraphStore
+    private let fetch: (ReadTransaction, Query<R>) throws -> [Item]
     private let query: Query<R>
     private let size: Int
     private let kept: Int
     private var starts: [[StoredValue]]?
     /// By their numbers, those used last at the end.
-    private var pages: [(number: Int, records: [R])] = []
+    private var pages: [(number: Int, items: [Item])] = []
 
-    init(_ store: GraphStore, _ query: Query<R>, size: Int, kept: Int) {
+    init(
+        _ store: @escaping () throws -> GraphStore, _ query: Query<R>, size: Int, kept: Int,
+        fetch: @escaping (ReadTransaction, Query<R>) throws -> [Item]
+    ) {
         self.store = store
+        self.fetch = fetch
         self.query = query
         self.size = size
         self.kept = kept
@@ -51,47 +91,46 @@ private final class QueryPages<R: StoredRecord> {
         try checkQuery()
         starts = nil
         pages = []
-        return try store.readNow { try $0.count(of: query) }
+        return try store().readNow { try $0.count(of: query) }
     }
 
-    func record(at index: Int) throws -> R {
+    func item(at index: Int) throws -> Item {
         guard index >= 0 else { throw GraphError(.misuse, "there is no element \(index)", type: R.schema.name) }
-        let records = try page(index / size)
-        guard index % size < records.count else {
+        let items = try page(index / size)
+        guard index % size < items.count else {
             throw GraphError(
                 .dangling, "the row that was element \(index) is gone, or sorted elsewhere; reload the collection",
                 type: R.schema.name)
         }
-        return records[index % size]
+        return items[index % size]
     }
 
-    private func page(_ number: Int) throws -> [R] {
+    private func page(_ number: Int) throws -> [Item] {
         if let place = pages.lastIndex(where: { $0.number == number }) {
             let page = pages[place]
             if place < pages.count - 1 {
                 pages.remove(at: place)
                 pages.append(page)
             }
-            return page.records
+            return page.items
         }
-        let records = try read(number)
+        let items = try read(number)
         if pages.count >= kept { pages.removeFirst() }
-        pages.append((number, records))
-        return records
+        pages.append((number, items))
+        return items
     }
 
-    private func read(_ number: Int) throws -> [R] {
+    private func read(_ number: Int) throws -> [Item] {
         let order = query.rows.totalOrder
-        return try store.readNow { transaction in
+        return try store().readNow { transaction in
             let starts = try self.starts ?? findStarts(transaction)
             self.starts = starts
             guard number < starts.count else { return [] }
-            var part = query.filtered(by: Condition(Rows.follows(order, starts[number], orIsThere: true), nil))
+            var part = query.keeping(Rows.follows(order, starts[number], orIsThere: true))
             if number + 1 < starts.count {
-                part = part.filtered(
-                    by: Condition(.not(Rows.follows(order, starts[number + 1], orIsThere: true)), nil))
+                part = part.keeping(.not(Rows.follows(order, starts[number + 1], orIsThere: true)))
             }
-            return try transaction.fetchNow(part.limit(size))
+            return try fetch(transaction, part.limit(size))
         }
     }
 

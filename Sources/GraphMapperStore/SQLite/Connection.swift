@@ -13,6 +13,9 @@ final class Connection: @unchecked Sendable {
     /// stays the same.
     var touched: (schema: [StoredValue?], bySQL: [String: [Touched]], hasTriggers: Bool?) = ([], [:], nil)
     private var statements: [String: Statement] = [:]
+    /// What is prepared for the rows of each record type, and what was asked for last.
+    private var tables: [ObjectIdentifier: AnyObject] = [:]
+    private var lastTable: (type: ObjectIdentifier, table: AnyObject)?
     /// The statements that were run since somebody asked for them; nil if nobody has.
     private var noted: Set<String>?
     /// Sees each statement before it runs: for logs and tests. If it throws, the statement fails with that error.
@@ -20,21 +23,56 @@ final class Connection: @unchecked Sendable {
     /// How many statements have run.
     private(set) var statementCount = 0
     let variableLimit: Int
+    /// Milliseconds that SQLite waits for others, with the thread.
+    private let patience: Int32
 
+    /// - Parameter path: a name that ``FilePath`` has made: no other is a URI.
     init(path: String, readOnly: Bool, busyTimeout: Double) throws {
         var opened: OpaquePointer?
         let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let code = sqlite3_open_v2(path, &opened, path.hasPrefix("file:") ? flags | SQLITE_OPEN_URI : flags, nil)
         guard let opened, code == SQLITE_OK else {
             defer { sqlite3_close_v2(opened) }
             throw Self.error(code, opened.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory", path)
         }
         handle = opened
         variableLimit = Int(sqlite3_limit(opened, SQLITE_LIMIT_VARIABLE_NUMBER, -1))
-        sqlite3_busy_timeout(handle, Self.milliseconds(busyTimeout))
+        patience = Self.milliseconds(busyTimeout)
+        sqlite3_busy_timeout(handle, patience)
+        try harden()
         for setting in Dialect.settings(readOnly: readOnly) { try execute(setting) }
         try EngineFunctions.install(in: handle)
     }
+
+    /// A file may come from anybody: what it can make SQLite do is limited (https://sqlite.org/security.html).
+    private func harden() throws {
+        // What makes a file inconsistent is refused, such as writing to the tables that full-text indexes keep.
+        let code = graphmapper_configure(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
+        guard code == SQLITE_OK else { throw Self.error(code, String(cString: sqlite3_errstr(code)), "defensive mode") }
+        sqlite3_limit(handle, SQLITE_LIMIT_TRIGGER_DEPTH, 32)
+        sqlite3_limit(handle, SQLITE_LIMIT_WORKER_THREADS, 0)
+    }
+
+    /// Begins to write as soon as nobody else does, and waits without the thread. Who is cancelled does not begin.
+    func beginWriting() async throws {
+        // SQLite would keep the thread.
+        sqlite3_busy_timeout(handle, 0)
+        defer { sqlite3_busy_timeout(handle, patience) }
+        let end = ContinuousClock.now + .milliseconds(Int64(patience))
+        var pause = 1
+        while true {
+            do { return try execute(Dialect.beginWriting) } catch let error as StoreError where error.kind == .busy {
+                guard ContinuousClock.now < end else { throw error }
+            }
+            try await Task.sleep(for: .milliseconds(pause))
+            pause = min(pause * 2, 16)
+        }
+    }
+
+    /// Ends what is running, which throws a `CancellationError`. May be called by anybody for as long as the connection
+    /// is there.
+    func interrupt() { sqlite3_interrupt(handle) }
 
     /// Seconds as SQLite counts them: at most some 24 days; no number, and less than nothing, is nothing.
     static func milliseconds(_ seconds: Double) -> Int32 {
@@ -42,7 +80,20 @@ final class Connection: @unchecked Sendable {
         return rounded > 0 ? Int32(exactly: rounded) ?? .max : 0
     }
 
+    /// What is prepared for the rows of a record type.
+    func table<R: StoredRecord>(_ type: R.Type) -> RecordTable<R> {
+        let id = ObjectIdentifier(type)
+        // Each is stored under its own type.
+        if let last = lastTable, last.type == id { return unsafeDowncast(last.table, to: RecordTable<R>.self) }
+        let table = tables[id].map { unsafeDowncast($0, to: RecordTable<R>.self) } ?? RecordTable<R>()
+        tables[id] = table
+        lastTable = (id, table)
+        return table
+    }
+
     deinit {
+        lastTable = nil
+        tables.removeAll()
         statements.removeAll()
         sqlite3_close_v2(handle)
     }
@@ -52,16 +103,35 @@ final class Connection: @unchecked Sendable {
         try run(sql, values) { _ in }
     }
 
-    /// Runs one statement once for each of the values, prepared and found but once.
-    func executeEach(_ sql: String, _ values: some Sequence<[StoredValue]>) throws {
-        let statement = try prepare(sql, isCached: true)
-        for values in values {
-            defer { statement.reset() }
-            statementCount += 1
-            try onStatement?(sql)
-            try statement.bind(values)
+    /// Runs one statement once for each number, prepared and found but once. What `bind` leaves alone stays bound.
+    func executeEach(_ sql: String, _ numbers: Range<Int>, bind: (Statement, Int) throws -> Void) throws {
+        let statement = try prepare(sql)
+        defer { statement.reset() }
+        for number in numbers {
+            try willRun(sql)
+            try bind(statement, number)
             while try statement.step() {}
+            statement.rewind()
         }
+    }
+
+    /// Runs a statement that somebody keeps to its end.
+    func execute(_ statement: Statement, _ values: [StoredValue], from first: Int = 0) throws {
+        try start(statement, values, from: first)
+        defer { statement.reset() }
+        while try statement.step() {}
+    }
+
+    /// Readies a statement that somebody keeps to be stepped through, and then reset.
+    func start(_ statement: Statement, _ values: [StoredValue], from first: Int = 0) throws {
+        try willRun(statement.sql)
+        try statement.bind(values, from: first)
+    }
+
+    private func willRun(_ sql: String) throws {
+        statementCount += 1
+        try onStatement?(sql)
+        noted?.insert(sql)
     }
 
     /// Runs one statement and hands over each row.
@@ -75,9 +145,7 @@ final class Connection: @unchecked Sendable {
     func withStatement<T>(
         _ sql: String, _ values: [StoredValue], isCached: Bool, _ body: (Statement) throws -> T
     ) throws -> T {
-        statementCount += 1
-        try onStatement?(sql)
-        noted?.insert(sql)
+        try willRun(sql)
         return try withUncounted(sql, values, isCached, body)
     }
 
@@ -131,6 +199,9 @@ final class Connection: @unchecked Sendable {
     var totalChangeCount: Int { Int(sqlite3_total_changes(handle)) }
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
+    /// A statement that is kept here, too.
+    func prepare(_ sql: String) throws -> Statement { try prepare(sql, isCached: true) }
+
     private func prepare(_ sql: String, isCached: Bool) throws -> Statement {
         if let known = statements[sql] { return known }
         let statement = try Statement(handle, sql)
@@ -154,6 +225,8 @@ final class Connection: @unchecked Sendable {
         case (_, Extended.foreignKey):
             (kind, advice) = (.foreignKey, "a link points to a row that is not there")
         case (SQLITE_CONSTRAINT, _): (kind, advice) = (.constraint, "the value breaks a rule of its table")
+        case (SQLITE_ERROR, _) where text.hasSuffix("because it is a view"):
+            (kind, advice) = (.readOnly, "write to the tables that it shows")
         case (SQLITE_MISUSE, _): (kind, advice) = (.misuse, "the statement cannot be used here")
         default: (kind, advice) = (.database, "nothing was written")
         }

@@ -1,10 +1,14 @@
 internal import CSQLite
+import Foundation
 
 /// A prepared statement. Belongs to its connection.
 final class Statement {
     private let database: OpaquePointer
     let handle: OpaquePointer
-    private let sql: String
+    let sql: String
+    private let parameterCount: Int
+    /// Whether values are bound whose memory is not to be kept.
+    private var holdsMuch = false
 
     init(_ database: OpaquePointer, _ sql: String) throws {
         var prepared: OpaquePointer?
@@ -25,6 +29,7 @@ final class Statement {
         self.database = database
         self.sql = sql
         handle = prepared
+        parameterCount = Int(sqlite3_bind_parameter_count(prepared))
     }
 
     deinit { sqlite3_finalize(handle) }
@@ -36,19 +41,28 @@ final class Statement {
         return sqlite3_prepare_v3(database, sql, -1, 0, &prepared, nil) != SQLITE_OK || prepared != nil
     }
 
-    func bind(_ values: [StoredValue]) throws {
-        for (index, value) in values.enumerated() {
-            if case .real(let number) = value, number.isNaN {
-                // SQLite would take it for NULL.
-                throw StoreError(
-                    .misuse, "value \(index + 1) is not a number, as a Date of NaN is not; nothing was written",
-                    sql: sql)
-            }
-            let code = bind(value, Int32(index + 1))
-            guard code == SQLITE_OK else {
-                throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
-            }
+    /// Binds the values, and NULL to parameters beyond them.
+    ///
+    /// - Parameter first: the place of the value that comes first; those before it come last.
+    func bind(_ values: [StoredValue], from first: Int = 0) throws {
+        if values.count < parameterCount { sqlite3_clear_bindings(handle) }
+        for index in first..<values.count { try bind(values[index], at: index - first) }
+        for index in 0..<first { try bind(values[index], at: values.count - first + index) }
+    }
+
+    /// Binds values one after the other, the first one to the parameter of this place, counted from 0.
+    func bind(_ values: ArraySlice<StoredValue>, at place: Int) throws {
+        for index in values.indices { try bind(values[index], at: place + index - values.startIndex) }
+    }
+
+    func bind(_ value: StoredValue, at index: Int) throws {
+        if case .real(let number) = value, number.isNaN {
+            // SQLite would take it for NULL.
+            throw StoreError(
+                .misuse, "value \(index + 1) is not a number, as a Date of NaN is not; nothing was written", sql: sql)
         }
+        let code = bind(value, Int32(index + 1))
+        guard code == SQLITE_OK else { throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql) }
     }
 
     private func bind(_ value: StoredValue, _ index: Int32) -> Int32 {
@@ -58,12 +72,14 @@ final class Statement {
         case .real(let value): return sqlite3_bind_double(handle, index, value)
         case .text(var text):
             return text.withUTF8 {
-                sqlite3_bind_text64(
+                if $0.count > Self.much { holdsMuch = true }
+                return sqlite3_bind_text64(
                     handle, index, UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: CChar.self) ?? empty,
                     UInt64($0.count), copied, UInt8(SQLITE_UTF8))
             }
         case .blob(let bytes):
             if bytes.isEmpty { return sqlite3_bind_zeroblob(handle, index, 0) }
+            if bytes.count > Self.much { holdsMuch = true }
             return bytes.withUnsafeBytes {
                 sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), copied)
             }
@@ -75,17 +91,32 @@ final class Statement {
         switch code {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
+        case SQLITE_INTERRUPT: throw CancellationError()
         default: throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
         }
     }
 
+    /// Readies it for the next run with what is bound.
+    func rewind() { sqlite3_reset(handle) }
+
+    /// Makes it ready to run again. Small values stay bound, so that the next ones take their memory.
     func reset() {
         sqlite3_reset(handle)
+        guard holdsMuch else { return }
         sqlite3_clear_bindings(handle)
+        holdsMuch = false
     }
 
+    /// Bytes from which on a value's memory is given back.
+    private static let much = 4096
+
+    var columnCount: Int32 { sqlite3_column_count(handle) }
+
+    /// Whether it leaves the file as it is.
+    var isReading: Bool { sqlite3_stmt_readonly(handle) != 0 }
+
     /// The current row's values.
-    var values: [StoredValue] { (0..<sqlite3_column_count(handle)).map(value) }
+    var values: [StoredValue] { (0..<columnCount).map(value) }
 
     func value(_ column: Int32) -> StoredValue {
         switch sqlite3_column_type(handle, column) {
@@ -98,9 +129,37 @@ final class Statement {
         case SQLITE_BLOB:
             let start = sqlite3_column_blob(handle, column)
             return .blob(
-                [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))))
+                Bytes(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))))
         default: return .null
         }
+    }
+
+    /// Whether the current row starts with these values, bit for bit.
+    func starts(with values: [StoredValue]) -> Bool {
+        for column in values.indices where !holds(values[column], Int32(column)) { return false }
+        return true
+    }
+
+    private func holds(_ value: StoredValue, _ column: Int32) -> Bool {
+        let type = sqlite3_column_type(handle, column)
+        switch value {
+        case .null: return type == SQLITE_NULL
+        case .integer(let number): return type == SQLITE_INTEGER && sqlite3_column_int64(handle, column) == number
+        case .real(let number):
+            return type == SQLITE_FLOAT && sqlite3_column_double(handle, column).bitPattern == number.bitPattern
+        case .text(var text):
+            guard type == SQLITE_TEXT else { return false }
+            return text.withUTF8 { isSame(UnsafeRawBufferPointer($0), sqlite3_column_text(handle, column), column) }
+        case .blob(let bytes):
+            guard type == SQLITE_BLOB else { return false }
+            return bytes.withUnsafeBytes { isSame($0, sqlite3_column_blob(handle, column), column) }
+        }
+    }
+
+    private func isSame(_ bytes: UnsafeRawBufferPointer, _ start: UnsafeRawPointer?, _ column: Int32) -> Bool {
+        guard Int(sqlite3_column_bytes(handle, column)) == bytes.count else { return false }
+        guard let start, let own = bytes.baseAddress else { return bytes.isEmpty }
+        return memcmp(own, start, bytes.count) == 0
     }
 
     func cursor(_ lists: LinkLists?) -> RowCursor { RowCursor(reading.pointer, handle: handle, lists: lists) }

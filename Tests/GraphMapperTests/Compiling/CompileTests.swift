@@ -26,6 +26,32 @@ import Testing
         #expect(text == "")
     }
 
+    /// Each line of the table with what Realm has is a sample of ours, or a heading.
+    @Test func `every sample for who comes from Realm compiles`() throws {
+        let rows = try Compiler.table("docs/store.md", below: "For who comes from Realm")
+        #expect(rows.count > 80)
+        var source = try Compiler.sample("docs/store.md")
+        for (place, row) in rows.enumerated() {
+            try #require(row.count == 3, "\(row)")
+            guard !row[2].isEmpty else {
+                let isHeading = row[0].hasPrefix("**") && row[0].hasSuffix("**")
+                #expect(isHeading || row[1].hasPrefix("none: "), "\(row[0]) has no sample, and no reason")
+                continue
+            }
+            try #require(row[2].hasPrefix("`") && row[2].hasSuffix("`"), "\(row[2])")
+            source += """
+
+                func sample\(place)(
+                    _ store: GraphStore, _ tx: WriteTransaction, _ session: GraphSession, _ people: Query<PersonRecord>,
+                    _ ann: PersonRecord, _ ulm: CityRecord, _ model: City, _ path: String
+                ) async throws {
+                    \(row[2].dropFirst().dropLast())
+                }
+                """
+        }
+        #expect(try Compiler.compile(source, flags: ["-suppress-warnings"]) == "")
+    }
+
     func record(_ reads: String, _ entries: String = "") -> String {
         """
         import Foundation

@@ -94,6 +94,15 @@ enum Compiler {
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
+    /// The rows of the table below a heading of a Markdown file, as the texts of their cells, without those of its head.
+    static func table(_ path: String, below heading: String) throws -> [[String]] {
+        let section = try text(path).components(separatedBy: "\n## \(heading)\n").dropFirst().first ?? ""
+        let lines = section.components(separatedBy: "\n## ")[0].split(separator: "\n").filter { $0.hasPrefix("|") }
+        return lines.dropFirst(2).map { line in
+            line.dropFirst().dropLast().components(separatedBy: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+    }
+
     /// The Swift blocks of a Markdown file, as one source: later blocks build on earlier ones.
     static func sample(_ path: String) throws -> String {
         try text(path).components(separatedBy: "```swift\n").dropFirst().compactMap {

@@ -71,9 +71,9 @@ private struct LooseRow: StoredRecord {
     static let schema = Schema<Self>("loose") { row in try Self(id: row("id", \.id)) }
 }
 
-@Suite struct `Keys of several columns` {
+@Suite(.perEngine) struct `Keys of several columns` {
     func opened() async throws -> GraphStore {
-        try await GraphStore.open(.inMemory, ResidentRow.self, SeatRow.self)
+        try await Engine.open(ResidentRow.self, SeatRow.self)
     }
     func name(_ number: Int) -> FullName { FullName(first: "f\(number / 10)", last: "l\(number % 10)") }
 
@@ -100,7 +100,7 @@ private struct LooseRow: StoredRecord {
     }
 
     @Test func `the tables as SQLite has them`() async throws {
-        let store = try await GraphStore.open(.inMemory, ResidentRow.self)
+        let store = try await Engine.open(ResidentRow.self)
         func column(_ sql: String) throws -> [StoredValue] { try store.writer.rows(sql).map { $0[0] } }
         #expect(
             try column("SELECT name FROM pragma_table_info('resident') WHERE pk > 0 ORDER BY pk")
@@ -197,7 +197,7 @@ private struct LooseRow: StoredRecord {
     }
 
     @Test func `a key with optional parts is refused`() async throws {
-        let error = await #expect(throws: GraphError.self) { try await GraphStore.open(.inMemory, LooseRow.self) }
+        let error = await #expect(throws: GraphError.self) { try await Engine.open(LooseRow.self) }
         #expect(error?.message.contains("optional parts") == true)
     }
 }

@@ -103,10 +103,10 @@ private struct Linking: EmbeddedValue {
     static let schema = Schema<Self> { row in try Self(shop: row("shop", \.shop)) }
 }
 
-@Suite struct `Embedded values` {
+@Suite(.perEngine) struct `Embedded values` {
     let here = Coordinates(latitude: 4, longitude: -7.5)
 
-    private func opened() async throws -> GraphStore { try await GraphStore.open(.inMemory, ShopRow.self) }
+    private func opened() async throws -> GraphStore { try await Engine.open(ShopRow.self) }
 
     @Test func `columns are the property's name and the value's`() {
         #expect(

@@ -67,7 +67,7 @@ private let decimals = Gen<Decimal> { choices in
     return Decimal(sign: Gen<Bool>.bool.generate(&choices) ? .minus : .plus, exponent: exponent, significand: whole)
 }
 
-@Suite struct `Types of columns` {
+@Suite(.perEngine) struct `Types of columns` {
     private func row(_ id: Int, price: Decimal = 0, url: String = "https://a.b/c?d=e#f") throws -> ValueRow {
         ValueRow(
             id: id, url: try #require(URL(string: url)), link: nil, price: price, rebate: nil, mood: .calm, grade: nil,
@@ -75,7 +75,7 @@ private let decimals = Gen<Decimal> { choices in
     }
 
     private func roundTrip(_ row: ValueRow) async throws {
-        let store = try await GraphStore.open(.inMemory, ValueRow.self)
+        let store = try await Engine.open(ValueRow.self)
         try await store.write { transaction async throws in
             try await transaction.insert(row)
             let found = try #require(try await transaction.find(ValueRow.self, row.id))
@@ -115,7 +115,7 @@ private let decimals = Gen<Decimal> { choices in
     func `a URL's text comes back exactly`(text: String) async throws { try await roundTrip(row(1, url: text)) }
 
     @Test func `any decimal comes back exactly`() async throws {
-        let store = try await GraphStore.open(.inMemory, ValueRow.self)
+        let store = try await Engine.open(ValueRow.self)
         try await check(decimals) { price in
             try await store.write { transaction async throws in
                 _ = try await transaction.upsert(try row(1, price: price))
@@ -128,7 +128,7 @@ private let decimals = Gen<Decimal> { choices in
     }
 
     @Test func `decimals are ordered as numbers`() async throws {
-        let store = try await GraphStore.open(.inMemory, ValueRow.self)
+        let store = try await Engine.open(ValueRow.self)
         let prices: [Decimal] = [9, 10, -1, .nan, Decimal(string: "9.5") ?? 0]
         try await store.write { transaction async throws in
             for (id, price) in prices.enumerated() { try await transaction.insert(row(id, price: price)) }
@@ -146,7 +146,7 @@ private let decimals = Gen<Decimal> { choices in
         ("price", "0.1234567890123456789012345678901234567890123"),
     ])
     func `what is no such value is an error that names the column`(column: String, text: String) async throws {
-        let store = try await GraphStore.open(.inMemory, ValueRow.self)
+        let store = try await Engine.open(ValueRow.self)
         try await store.write { transaction async throws in
             try await transaction.insert(row(1))
             try await transaction.execute("UPDATE value SET \(column) = ?", [.text(text)])
@@ -156,7 +156,7 @@ private let decimals = Gen<Decimal> { choices in
     }
 
     @Test func `JSON that another writer spelt differently is clean until it changes`() async throws {
-        let store = try await GraphStore.open(.inMemory, TagHolderRow.self)
+        let store = try await Engine.open(TagHolderRow.self)
         try await store.write { transaction async throws in
             try await transaction.insert(
                 TagHolderRow(id: 1, tags: JSONColumn(text: "{ \"names\": {\"b\": 1.0, \"a\": 2} }")))

@@ -114,10 +114,10 @@ private struct WrongDocument: StoredRecord {
     }
 }
 
-@Suite struct `Every type` {
+@Suite(.perEngine) struct `Every type` {
     @Test func `what a record holds comes back to the bit`() async throws {
         #expect(EveryType.schema.mistakes == [])
-        let store = try await GraphStore.open(.inMemory, EveryType.self)
+        let store = try await Engine.open(EveryType.self)
         try await check(everyType) { row in
             try await store.write { tx async throws in
                 try await tx.upsert(row)
@@ -131,7 +131,7 @@ private struct WrongDocument: StoredRecord {
     }
 
     @Test func `a number that does not fit its type is an error that names the column`() async throws {
-        let store = try await GraphStore.open(.inMemory, EveryType.self)
+        let store = try await Engine.open(EveryType.self)
         for (column, value) in [("int8", 128), ("int16", -32769), ("uint8", -1), ("uint32", 1 << 32)]
             as [(String, Int64)]
         {
@@ -152,7 +152,7 @@ private struct WrongDocument: StoredRecord {
         ("blobs", "[\"0\"]"), ("texts", "nonsense"),
     ])
     func `JSON of something else is an error that names the column`(column: String, text: String) async throws {
-        let store = try await GraphStore.open(.inMemory, EveryType.self)
+        let store = try await Engine.open(EveryType.self)
         try await store.write { tx in
             try await tx.insert(EveryType(id: 1))
             try await tx.execute("UPDATE every SET \(column) = ?", [.text(text)])
@@ -162,7 +162,7 @@ private struct WrongDocument: StoredRecord {
     }
 
     @Test func `JSON that a person wrote is read`() async throws {
-        let store = try await GraphStore.open(.inMemory, EveryType.self)
+        let store = try await Engine.open(EveryType.self)
         try await store.write { tx in
             try await tx.insert(EveryType(id: 1))
             try await tx.execute(
@@ -175,16 +175,16 @@ private struct WrongDocument: StoredRecord {
     }
 
     @Test func `a large blob comes back`() async throws {
-        let store = try await GraphStore.open(.inMemory, EveryType.self)
-        let data = Data(repeating: 7, count: 20_000_000)
+        let store = try await Engine.open(EveryType.self)
+        let data = Data(repeating: 7, count: 100_000_000)
         try await store.write { try await $0.insert(EveryType(id: 1, data: data)) }
         #expect(try await store.find(EveryType.self, 1)?.data == data)
     }
 }
 
-@Suite struct `Lazy values and shared tables` {
+@Suite(.perEngine) struct `Lazy values and shared tables` {
     private func open() async throws -> GraphStore {
-        try await GraphStore.open(.inMemory, Document.self, NarrowDocument.self)
+        try await Engine.open(Document.self, NarrowDocument.self)
     }
     private func document(_ id: Int) -> Document {
         Document(id: id, title: "t\(id)", scan: Lazy(Data([UInt8(id)])), note: Lazy(nil), pages: id, tags: [])
@@ -246,7 +246,7 @@ private struct WrongDocument: StoredRecord {
 
     @Test func `two record types that say different things of one table are an error`() async throws {
         let error = await #expect(throws: GraphError.self) {
-            try await GraphStore.open(.inMemory, NarrowDocument.self, WrongDocument.self)
+            try await Engine.open(NarrowDocument.self, WrongDocument.self)
         }
         #expect(error?.kind == .invalidSchema && error?.message.contains("title") == true)
     }

@@ -74,14 +74,14 @@ private func folder() throws -> String {
 }
 
 private func opened(tags: Int = 0) async throws -> GraphStore {
-    let store = try await GraphStore.open(.inMemory, AuditTag.self, AuditNote.self, AuditBadge.self)
+    let store = try await Engine.open(AuditTag.self, AuditNote.self, AuditBadge.self)
     try await store.write { try await $0.insert(contentsOf: (0..<tags).map { AuditTag(id: $0, title: "t\($0)") }) }
     return store
 }
 
 private func refs(_ ids: [Int]) -> [Ref<AuditTag>] { ids.map { Ref($0) } }
 
-@Suite struct StoreValueTests {
+@Suite(.perEngine) struct StoreValueTests {
     @Test(arguments: ["", "a\0b", "👩‍👩‍👧", "e\u{301}", "\u{e9}"])
     func texts(_ text: String) async throws {
         let store = try await opened()
@@ -148,7 +148,7 @@ private func refs(_ ids: [Int]) -> [Ref<AuditTag>] { ids.map { Ref($0) } }
     }
 }
 
-@Suite struct StoreWriteTests {
+@Suite(.perEngine) struct StoreWriteTests {
     @Test func upsert() async throws {
         let store = try await opened(tags: 3)
         var note = AuditNote(text: "a", tags: refs([1]))
@@ -281,7 +281,7 @@ private func refs(_ ids: [Int]) -> [Ref<AuditTag>] { ids.map { Ref($0) } }
     }
 }
 
-@Suite struct StoreListTests {
+@Suite(.perEngine) struct StoreListTests {
     private func relink(_ store: GraphStore, _ note: UUID, _ base: [Int], _ targets: [Int]) async throws -> Int {
         let link = ChangeSet.Relink(
             table: "note", property: "tags", key: [note.stored], base: base.map(\.stored),
@@ -439,7 +439,7 @@ private struct Weyl: RandomNumberGenerator {
     }
 }
 
-@Suite struct StoreQueryTests {
+@Suite(.perEngine) struct StoreQueryTests {
     private func found(_ build: @Sendable (Columns<AuditNote>) -> Condition) async throws -> [String] {
         let store = try await opened(tags: 3)
         try await store.write { transaction in

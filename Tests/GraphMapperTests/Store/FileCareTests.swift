@@ -143,69 +143,6 @@ import Testing
         }
         #expect(try results.withLock { try $0[0].get() } == 1)
     }
-}
-
-@Suite struct `Collections over queries` {
-    @Test func `elements are those of the query, whatever the order and the pages`() async throws {
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
-        try await check(League.gen.zip(.int(in: 0...27)), count: 100) { (league: League, choice: Int) in
-            try await `Queries are filters`.fill(store, league)
-            let query = `Pages by key`.orders[choice / 2](Query(PlayerRow.self)).where { $0.age >= -1 }
-            let whole = try await store.fetch(query.limit(1000)).map(\.id)
-            let list = store.toMany(query, pageSize: choice % 2 * 2 + 1, cachedPages: 2, as: \.id) { _, _ in -1 }
-            try ensure(Array(list) == whole && list.reversed() == whole.reversed(), "\(Array(list)), \(whole)")
-            for index in whole.indices { try ensure(list[whole.count - 1 - index] == whole[whole.count - 1 - index]) }
-        }
-    }
-
-    @Test func `a count reads no rows, an element at most one page`() async throws {
-        let statements = Locked<[String]>([])
-        var options = GraphStore.Options()
-        options.prepare = {
-            try $0.onStatement { sql in
-                if sql.hasPrefix("SELECT") || sql.hasPrefix("WITH") { statements.withLock { $0.append(sql) } }
-            }
-        }
-        let store = try await GraphStore.open(.inMemory, options: options, SquadRow.self, PlayerRow.self)
-        try await store.write { tx in
-            try await tx.insert(contentsOf: (0..<10_000).map { SquadRow(id: $0, name: "\($0 % 100)", city: nil) })
-        }
-        func taken() -> Int {
-            statements.withLock { all in
-                defer { all = [] }
-                return all.count
-            }
-        }
-        let list = store.toMany(Query(SquadRow.self).sorted(by: \.name), as: \.self) { _, _ in
-            SquadRow(id: -1, name: "", city: nil)
-        }
-        _ = taken()
-        #expect(list.count == 10_000 && taken() == 1)
-        #expect(list[0].id == 0 && taken() == 2)
-        #expect(list[9_999].id == 9_999 && taken() == 1)
-        #expect(list[9_990].id == 9_099 && taken() == 0)
-        #expect(list.count == 10_000 && taken() == 0)
-    }
-
-    @Test func `what changes underneath stays in its page`() async throws {
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
-        try await store.write { tx in
-            try await tx.insert(contentsOf: (0..<20).map { SquadRow(id: $0 * 10, name: "\($0)", city: nil) })
-        }
-        let list = store.toMany(Query(SquadRow.self), pageSize: 5, cachedPages: 1, as: \.id) { _, error in
-            (error as? GraphError)?.kind == .dangling ? -1 : -2
-        }
-        #expect(Array(list) == (0..<20).map { $0 * 10 })
-        try await store.write { tx in
-            try await tx.delete(SquadRow.self) { $0.id.isIn([50, 70]) }
-            try await tx.insert(SquadRow(id: 101, name: "new", city: nil))
-        }
-        #expect(list.count == 20)
-        #expect(
-            Array(list) == [0, 10, 20, 30, 40, 60, 80, 90, -1, -1, 100, 101, 110, 120, 130, 150, 160, 170, 180, 190])
-        #expect(throws: GraphError.self) { try list.element(at: 8) }
-        #expect(Array(list.reloaded()).count == 19)
-    }
 
     @Test func `a store in memory that is being written is an error, not a deadlock`() async throws {
         var options = GraphStore.Options()
@@ -218,45 +155,5 @@ import Testing
         #expect(try list.tryCount == 0)
         let limited = store.toMany(Query(SquadRow.self).limit(3), as: \.id) { _, _ in -1 }
         #expect(throws: GraphError.self) { try limited.tryCount }
-    }
-}
-
-@Suite struct `Upserts` {
-    @Test func `a batch is as good as one by one`() async throws {
-        let batch = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
-        let single = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
-        let row = Gen<SquadRow> { choices in
-            SquadRow(
-                id: choices.index(below: 5), name: League.words[choices.index(below: 3)],
-                city: choices.bool() ? nil : "c")
-        }
-        try await check(Gen<[SquadRow]>.array(of: row, count: 0...8).zip(.bool), count: 200) {
-            (rows: [SquadRow], all: Bool) in
-            let policy: UpsertPolicy = all ? .all : .modified
-            let outcomes = try await batch.write { try await $0.upsert(contentsOf: rows, policy: policy) }
-            let expected = try await single.write { tx in
-                var outcomes: [UpsertOutcome] = []
-                for row in rows { outcomes.append(try await tx.upsert(row, policy: policy)) }
-                return outcomes
-            }
-            try ensure(outcomes == expected, "\(outcomes), \(expected)")
-            let query = Query(SquadRow.self).sorted(by: \.id)
-            let (left, right) = (try await batch.fetch(query), try await single.fetch(query))
-            try ensure(left.elementsEqual(right) { $0.id == $1.id && $0.name == $1.name && $0.city == $1.city })
-        }
-    }
-
-    @Test func `each policy does what it says`() async throws {
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
-        let (a, b) = (SquadRow(id: 1, name: "a", city: "c"), SquadRow(id: 1, name: "a", city: nil))
-        func upsert(_ row: SquadRow, _ policy: UpsertPolicy) async throws -> UpsertOutcome {
-            try await store.write { try await $0.upsert(row, policy: policy) }
-        }
-        #expect(try await upsert(a, .error) == .inserted)
-        await #expect { try await upsert(a, .error) } throws: { ($0 as? StoreError)?.kind == .duplicateKey }
-        #expect(try await upsert(a, .modified) == .unchanged)
-        #expect(try await upsert(b, .modified) == .updated(["city"]))
-        #expect(try await upsert(a, .all) == .updated(["name", "city"]))
-        #expect(try await store.find(SquadRow.self, 1)?.city == "c")
     }
 }

@@ -20,7 +20,7 @@ struct SpotRow: StoredRecord {
     }
 }
 
-@Suite struct `Foundation's predicates` {
+@Suite(.perEngine) struct `Foundation's predicates` {
     @available(macOS 14, iOS 17, *)
     private static func players() -> [Predicate<PlayerRow>] {
         let (ages, range, text, price) = (Set([1, 2]), 0..<2, "a", Decimal(9))
@@ -43,7 +43,7 @@ struct SpotRow: StoredRecord {
 
     @Test func `the store chooses what the predicate does`() async throws {
         guard #available(macOS 14, iOS 17, *) else { return }
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
+        let store = try await Engine.open(SquadRow.self, PlayerRow.self)
         let predicates = Self.players()
         // By its own arithmetic a predicate may compare NaN and spell texts otherwise: those are laws of the other form.
         try await check(League.gen, count: 60) { league in
@@ -58,7 +58,7 @@ struct SpotRow: StoredRecord {
 
     @Test func `parts of embedded values, and ids of links`() async throws {
         guard #available(macOS 14, iOS 17, *) else { return }
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, SpotRow.self)
+        let store = try await Engine.open(SquadRow.self, SpotRow.self)
         let rows = [
             SpotRow(id: 1, place: .init(x: 1, y: 2), other: nil, squad: nil),
             SpotRow(id: 2, place: .init(x: 2, y: nil), other: .init(x: 5, y: 1), squad: Ref(7)),

@@ -25,12 +25,15 @@ struct PlayerRow: StoredRecord {
     var team: Ref<SquadRow>?
     var friends: [Ref<PlayerRow>]
     var tags: [String]
+    var marks: [Int] = []
+    var levels: [String: Int] = [:]
     static let schema = Schema<Self>("player") { row in
         try Self(
             id: row("id", \.id), name: row("name", \.name), nick: row("nick", \.nick), age: row("age", \.age),
             score: row("score", \.score), rank: row("rank", \.rank), price: row("price", \.price),
             serial: row("serial", \.serial), isActive: row("active", \.isActive), team: row("team", \.team),
-            friends: row("friends", \.friends), tags: row("tags", \.tags))
+            friends: row("friends", \.friends), tags: row("tags", \.tags), marks: row("marks", \.marks),
+            levels: row("levels", \.levels))
     }
     static let indexes: [Index<Self>] = [.on(\.name), .on(\.age, \.name)]
 }
@@ -64,7 +67,9 @@ struct League: Sendable {
                 serial: [0, 1, .max, .max - 1, 1 << 63][choices.index(below: 5)], isActive: choices.bool(),
                 team: choices.bool() ? nil : Ref(choices.index(below: 3)),
                 friends: (0..<choices.index(below: 4)).map { _ in Ref(choices.index(below: count)) },
-                tags: (0..<choices.index(below: 3)).map { _ in word() })
+                tags: (0..<choices.index(below: 3)).map { _ in word() },
+                marks: (0..<choices.index(below: 3)).map { _ in choices.index(below: 6) - 2 },
+                levels: choices.bool() ? [:] : ["x": choices.index(below: 4) - 1, "y": choices.index(below: 3)])
         }
         return League(teams: teams, players: players)
     }
@@ -234,6 +239,65 @@ struct TwoWayPredicate: CustomStringConvertible, Sendable {
         add(
             "a tag starts", { $0.tags.any { $0.hasPrefix("a") } }, { p, _ in p.tags.contains { bytes($0).first == 97 } }
         )
+        add(
+            "all tags start", { $0.tags.all { $0.hasPrefix("a") } },
+            { p, _ in p.tags.allSatisfy { bytes($0).first == 97 } })
+        add(
+            "no tag is \(word)", { $0.tags.none { $0 == word } },
+            { p, _ in !p.tags.contains { bytes($0) == bytes(word) } })
+        add(
+            "tags contain any", { $0.tags.containsAny(in: [word, "a"]) },
+            { p, _ in p.tags.contains { bytes($0) == bytes(word) || bytes($0) == [97] } })
+        add(
+            "tags contain all", { $0.tags.containsAll(in: [word, "a"]) },
+            { p, _ in [word, "a"].allSatisfy { text in p.tags.contains { bytes($0) == bytes(text) } } })
+        add(
+            "greatest tag", { $0.tags.greatestElement() == word },
+            { p, _ in p.tags.max(by: less).map { bytes($0) == bytes(word) } ?? false })
+        add(
+            "least tag", { $0.tags.leastElement() >= word },
+            { p, _ in p.tags.min(by: less).map { !less($0, word) } ?? false })
+        add("marks.sum", { $0.marks.elementSum() > 2 }, { p, _ in p.marks.reduce(0, +) > 2 })
+        add(
+            "marks.average", { $0.marks.elementAverage() <= 0.5 },
+            { p, _ in
+                !p.marks.isEmpty && Double(p.marks.reduce(0, +)) / Double(p.marks.count) <= 0.5
+            })
+        add("a mark", { $0.marks.contains(age) }, { p, _ in p.marks.contains(age) })
+        add("levels[x]", { $0.levels["x"] == age }, { p, _ in p.levels["x"] == age })
+        add("levels has x", { $0.levels.containsKey("x") }, { p, _ in p.levels["x"] != nil })
+        add(
+            "a level", { $0.levels.any { key, value in key != "x" && value > age } },
+            { p, _ in p.levels.contains { $0.key != "x" && $0.value > age } })
+        add(
+            "contains any friend", { $0.friends.containsAny(in: [Ref(0), Ref(3)]) },
+            { p, _ in p.friends.contains(Ref(0)) || p.friends.contains(Ref(3)) })
+        add(
+            "contains all friends", { $0.friends.containsAll(in: [Ref(0), Ref(1)]) },
+            { p, _ in p.friends.contains(Ref(0)) && p.friends.contains(Ref(1)) })
+        add("friends are none", { $0.friends.isEmpty }, { p, _ in p.friends.isEmpty })
+        add(
+            "teammates older", { p in p.team.isIn(Query(SquadRow.self)) && p.age > 0 },
+            { p, _ in p.team != nil && p.age > 0 })
+        add(
+            "somebody's friend", { p in p.id.isIn(Query(PlayerRow.self).where { $0.age > age }, \.id) },
+            { p, _ in p.age > age })
+        add("age - 1 != 0", { $0.age - 1 != 0 }, { p, _ in p.age - 1 != 0 })
+        add("|age| > 1", { $0.age.magnitude > 1 }, { p, _ in p.age.magnitude > 1 })
+        add(
+            "score * 2 >= 3", { $0.score * 2 >= 3 }, { p, _ in p.score * 2 >= 3 })
+        add("length", { $0.name.scalarCount > 1 }, { p, _ in p.name.unicodeScalars.count > 1 })
+        add(
+            "first letter", { $0.name.prefix(1) == "a" },
+            { p, _ in p.name.unicodeScalars.first == "a" })
+        add(
+            "name like", { $0.name.like("%b%") }, { p, _ in bytes(p.name).contains(98) })
+        add(
+            "name has suffix, folded", { $0.name.hasSuffix("B", .caseInsensitive) },
+            { p, _ in bytes(fold(p.name)).last == 98 })
+        add("nick <= name", { $0.nick <= "b" }, { p, _ in p.nick.map { !less("b", $0) } ?? false })
+        add("rank is not 1", { $0.rank != 1 }, { p, _ in p.rank != 1 })
+        add("rank in list", { $0.rank.isIn([1, nil]) }, { p, _ in p.rank == 1 })
         add("tags.count", { $0.tags.elementCount == 2 }, { p, _ in p.tags.count == 2 })
         return leaves[choices.index(below: leaves.count)]
     }
@@ -249,9 +313,9 @@ extension [UInt8] {
     }
 }
 
-@Suite struct `Queries are filters` {
+@Suite(.perEngine) struct `Queries are filters` {
     static func store(_ league: League) async throws -> GraphStore {
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
+        let store = try await Engine.open(SquadRow.self, PlayerRow.self)
         try await fill(store, league)
         return store
     }
@@ -266,7 +330,7 @@ extension [UInt8] {
     }
 
     @Test func `a random predicate chooses what plain Swift chooses`() async throws {
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
+        let store = try await Engine.open(SquadRow.self, PlayerRow.self)
         try await check(League.gen.zip(TwoWayPredicate.gen(depth: 3)), count: 600) {
             (league: League, predicate: TwoWayPredicate) in
             try await Self.fill(store, league)
@@ -282,7 +346,7 @@ extension [UInt8] {
     }
 
     @Test func `a random predicate deletes and updates what plain Swift chooses`() async throws {
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
+        let store = try await Engine.open(SquadRow.self, PlayerRow.self)
         try await check(League.gen.zip(TwoWayPredicate.gen(depth: 1)), count: 150) {
             (league: League, predicate: TwoWayPredicate) in
             try await Self.fill(store, league)
@@ -305,7 +369,7 @@ extension [UInt8] {
     }
 
     @Test func `what is set is computed of all rows as they were`() async throws {
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
+        let store = try await Engine.open(SquadRow.self, PlayerRow.self)
         try await check(League.gen.zip(TwoWayPredicate.gen(depth: 0)), count: 100) {
             (league: League, predicate: TwoWayPredicate) in
             try await Self.fill(store, league)
@@ -323,7 +387,7 @@ extension [UInt8] {
     }
 
     @Test func `a random predicate deletes what plain Swift chooses`() async throws {
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
+        let store = try await Engine.open(SquadRow.self, PlayerRow.self)
         try await check(League.gen.zip(TwoWayPredicate.gen(depth: 1)), count: 150) {
             (league: League, predicate: TwoWayPredicate) in
             try await Self.fill(store, league)

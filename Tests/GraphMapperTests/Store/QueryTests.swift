@@ -4,7 +4,7 @@ import GraphMapperTesting
 import Testing
 
 private func store() async throws -> GraphStore {
-    let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
+    let store = try await Engine.open(SquadRow.self, PlayerRow.self)
     let names = ["bob", "Ann", "émile", "Zoë", "ann", "Öz", "Eva"]
     try await store.write { tx in
         try await tx.insert(contentsOf: [
@@ -21,7 +21,7 @@ private func store() async throws -> GraphStore {
     return store
 }
 
-@Suite struct `Orders, pages, groups` {
+@Suite(.perEngine) struct `Orders, pages, groups` {
     private func names(_ query: Query<PlayerRow>) async throws -> [String] {
         try await store().fetch(query).map(\.name)
     }
@@ -132,7 +132,7 @@ private func store() async throws -> GraphStore {
 
     @Test func `patterns`() async throws {
         func fits(_ text: String, _ pattern: String, _ options: TextOptions = []) async throws -> Bool {
-            let store = try await GraphStore.open(.inMemory, SquadRow.self)
+            let store = try await Engine.open(SquadRow.self)
             try await store.write { try await $0.insert(SquadRow(id: 1, name: text, city: nil)) }
             return try await store.count(Query(SquadRow.self).where { $0.name.like(pattern, options) }) == 1
         }
@@ -212,7 +212,7 @@ private func store() async throws -> GraphStore {
     }
 }
 
-@Suite struct `Pages by key` {
+@Suite(.perEngine) struct `Pages by key` {
 
     /// Every way to sort by which a page could start.
     static let orders: [@Sendable (Query<PlayerRow>) -> Query<PlayerRow>] = [
@@ -226,7 +226,7 @@ private func store() async throws -> GraphStore {
     ]
 
     @Test func `pages are the whole, whatever the order`() async throws {
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
+        let store = try await Engine.open(SquadRow.self, PlayerRow.self)
         try await check(League.gen.zip(.int(in: 0...(Self.orders.count * 4 - 1))), count: 200) {
             (league: League, choice: Int) in
             try await fill(store, league)
@@ -244,8 +244,37 @@ private func store() async throws -> GraphStore {
         }
     }
 
+    @Test func `pages of distinct records are the whole, too, and each has its place`() async throws {
+        let store = try await Engine.open(SquadRow.self, PlayerRow.self)
+        try await check(League.gen.zip(.int(in: 0...(Self.orders.count * 4 - 1))), count: 100) {
+            (league: League, choice: Int) in
+            try await fill(store, league)
+            let all = Self.orders[choice / 4](Query(PlayerRow.self).where { $0.age < 3 })
+            let query = choice % 2 == 0 ? all : all.distinct(by: \.age)
+            let whole = try await store.fetch(query.limit(1000)).map(\.id)
+            var found: [Int] = []
+            var mark: PageMark?
+            repeat {
+                let page = try await store.page(query, after: mark, size: choice % 3 + 1)
+                found += page.records.map(\.id)
+                mark = page.next
+            } while mark != nil
+            try ensure(found == whole, "order \(choice / 4): \(found), \(whole)")
+            let list = store.toMany(query, pageSize: choice % 3 + 1, as: \.id) { _, _ in -1 }
+            try ensure(Array(list) == whole, "order \(choice / 4): \(Array(list)), \(whole)")
+            for player in league.players {
+                let place = try await store.index(of: player.id, in: query)
+                try ensure(
+                    place == whole.firstIndex(of: player.id), "\(player.id) in \(whole): \(String(describing: place))")
+            }
+        }
+        await #expect { try await store.index(of: 1, in: Query(PlayerRow.self).limit(3)) } throws: {
+            ($0 as? GraphError)?.kind == .misuse
+        }
+    }
+
     @Test func `rows that come and go between pages shift nothing`() async throws {
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
+        let store = try await Engine.open(SquadRow.self, PlayerRow.self)
         try await store.write { tx in
             for id in 0..<20 { try await tx.insert(SquadRow(id: id, name: "\(id / 3)", city: nil)) }
         }
@@ -268,7 +297,7 @@ private func store() async throws -> GraphStore {
     }
 
     @Test func `a late page is found by an index`() async throws {
-        let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
+        let store = try await Engine.open(SquadRow.self, PlayerRow.self)
         let query = Query(PlayerRow.self).sorted(by: \.age).sorted(by: \.name)
         let log = try await store.explain(query.where { $0.age >= 3 })
         #expect(log.warnings == [] && !log.sortsRows, "\(log)")

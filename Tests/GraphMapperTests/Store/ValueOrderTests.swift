@@ -26,7 +26,7 @@ private struct Gauge: StoredRecord {
     }
 }
 
-@Suite struct `Comparisons answer as Swift's` {
+@Suite(.perEngine) struct `Comparisons answer as Swift's` {
     private static let levels: [Double] = [.nan, -.infinity, -1.5, -0.0, 0, 2, .infinity]
     private static let counts: [UInt64] = [0, 7, 1 << 62, 1 << 63, .max]
 
@@ -43,7 +43,7 @@ private struct Gauge: StoredRecord {
     private typealias Filter = (Gauge) -> Bool
 
     private func opened(_ rows: [Gauge]) async throws -> (GraphStore, [Gauge]) {
-        let store = try await GraphStore.open(.inMemory, Gauge.self)
+        let store = try await Engine.open(Gauge.self)
         let rows = rows.enumerated().map { place, row in
             // Keys from the upper half, too.
             Gauge(
@@ -133,11 +133,11 @@ private struct Diary: StoredRecord {
     }
 }
 
-@Suite struct `Dates that are not numbers` {
+@Suite(.perEngine) struct `Dates that are not numbers` {
     @Test func `they are errors and not other dates`() async throws {
         let nan = Date(timeIntervalSince1970: .nan)
         let day = Date(timeIntervalSince1970: 86_400)
-        let store = try await GraphStore.open(.inMemory, Diary.self)
+        let store = try await Engine.open(Diary.self)
         for row in [
             Diary(id: 1, day: nan, other: nil, days: []), Diary(id: 1, day: day, other: nan, days: []),
             Diary(id: 1, day: day, other: nil, days: [day, nan]),
@@ -156,9 +156,9 @@ private struct Diary: StoredRecord {
     }
 }
 
-@Suite struct `Long conditions` {
+@Suite(.perEngine) struct `Long conditions` {
     @Test func `thousands of terms are one condition`() async throws {
-        let store = try await GraphStore.open(.inMemory, Diary.self)
+        let store = try await Engine.open(Diary.self)
         let day = Date(timeIntervalSince1970: 0)
         try await store.write { tx in
             for id in 0..<10 { try await tx.insert(Diary(id: id, day: day, other: nil, days: [])) }

@@ -1,0 +1,200 @@
+/// The rows of one record type on one connection, one at a time: what finds, adds and sets them is prepared once.
+///
+/// Little of it depends on the type, since what does is not specialized here.
+final class RecordTable<R: StoredRecord> {
+    private let name = R.schema.name
+    /// The columns of the rows that are read, and the key's.
+    let columns = R.schema.properties.flatMap { $0.isList || $0.isNested || $0.isLazy ? [] : $0.columnNames }
+    let keyColumns = R.keyColumnNames
+    /// The table's name, the columns and the key as they stand in statements.
+    let quoted = Dialect.quoted(R.schema.name)
+    let selected: String
+    let key: String
+    /// Where the key stands among the columns.
+    let keyRange: Range<Int32>
+    private let make = R.schema.make
+    private let encode = R.schema.encode
+    private let hasLazy = R.schema.hasLazy
+    let hasLists = !R.schema.lists.isEmpty
+    // Values to be bound, kept for their memory. One task at a time uses a connection, and what encodes a value does not
+    // come back here.
+    @exclusivity(unchecked) private var values: [StoredValue] = []
+    private var found: Statement?
+    private var insertion: Statement?
+    private var deletion: Statement?
+    private var update: PatchStatement?
+    private var lists: [(rows: LinkRows, statement: Statement)]?
+
+    init() {
+        selected = Dialect.list(columns)
+        key = Dialect.list(keyColumns)
+        keyRange = Self.range(of: keyColumns, in: columns)
+    }
+
+    /// Where a property's columns stand, which do so side by side.
+    static func range(of names: [String], in columns: [String]) -> Range<Int32> {
+        let start = Int32(names.first.flatMap(columns.firstIndex) ?? 0)
+        return start..<start + Int32(names.count)
+    }
+
+    // MARK: Reading
+
+    /// The record with that id; nil if there is none.
+    func find(_ id: R.ID, _ connection: Connection) throws -> R? {
+        let statement = try finding(connection)
+        encode(key: id)
+        try connection.start(statement, values)
+        defer { statement.reset() }
+        guard try statement.step() else { return nil }
+        var reader = RowReader<R>(statement.cursor(hasLists ? try readLists(connection) : nil))
+        do { return try make(&reader) } catch { throw R.schema.locate(error, reader.position) }
+    }
+
+    /// Whether there is a row with that key.
+    func has(_ key: [StoredValue], _ connection: Connection) throws -> Bool {
+        let statement = try finding(connection)
+        try connection.start(statement, key)
+        defer { statement.reset() }
+        return try statement.step()
+    }
+
+    /// What an upsert finds.
+    enum Presence {
+        case absent, same, other
+    }
+
+    /// Whether the row of a record is there, and holds what the record does. What cannot be told by looking at the stored
+    /// values is `other`.
+    func presence(of record: R, _ connection: Connection) throws -> Presence {
+        let statement = try finding(connection)
+        encode(key: record.id)
+        try connection.start(statement, values)
+        defer { statement.reset() }
+        guard try statement.step() else { return .absent }
+        guard !hasLazy else { return .other }
+        encodeRow(of: record)
+        guard statement.starts(with: values) else { return .other }
+        guard hasLists else { return .same }
+        encode(key: record.id)
+        return try hasSameLists(record, connection) ? .same : .other
+    }
+
+    private func finding(_ connection: Connection) throws -> Statement {
+        if let found { return found }
+        let statement = try connection.prepare(RowStatements.select(name, columns, keyColumns))
+        found = statement
+        return statement
+    }
+
+    /// The ordered links of the row whose key is in `values`.
+    private func readLists(_ connection: Connection) throws -> LinkLists {
+        let lists = try lists ?? prepareLists(connection)
+        self.lists = lists
+        for (rows, statement) in lists {
+            rows.removeAll()
+            try connection.start(statement, values)
+            defer { statement.reset() }
+            let cursor = statement.cursor(nil)
+            let width = statement.columnCount
+            while try statement.step() { for column in 0..<width { try rows.append(cursor, column: column) } }
+            rows.current = 0..<rows.count
+        }
+        return LinkLists(lists.map(\.rows))
+    }
+
+    private func prepareLists(_ connection: Connection) throws -> [(rows: LinkRows, statement: Statement)] {
+        try R.schema.lists.map { place in
+            let property = R.schema.properties[place]
+            let columns = R.schema.linkColumns(of: property)
+            let list = Layout.listTable(name, property.name)
+            return (LinkRows(), try connection.prepare(RowStatements.selectList(list, columns.owner, columns.target)))
+        }
+    }
+
+    private func hasSameLists(_ record: R, _ connection: Connection) throws -> Bool {
+        let schema = R.schema
+        let lists = try readLists(connection)
+        for (place, rows) in zip(schema.lists, lists.properties) {
+            var targets: [StoredValue] = []
+            schema.properties[place].encode(record, &targets)
+            guard rows.holds(targets) else { return false }
+        }
+        return true
+    }
+
+    private func encode(key id: R.ID) {
+        values.removeAll(keepingCapacity: true)
+        id.encode(into: &values)
+    }
+
+    private func encodeRow(of record: R) {
+        values.removeAll(keepingCapacity: true)
+        encode(record, &values)
+    }
+
+    // MARK: Writing
+
+    /// Adds the row of a record, and notes it; its lists are added by themselves. False if the record has a value that is
+    /// not to be written, which the statement cannot leave out.
+    func insert(_ record: R, _ connection: Connection, _ log: inout ChangeLog) throws -> Bool {
+        guard !hasLazy else { return false }
+        if insertion == nil { insertion = try connection.prepare(RowStatements.insert(name, R.schema.columnNames)) }
+        guard let insertion else { return false }
+        encodeRow(of: record)
+        try connection.execute(insertion, values)
+        log.note(.insert, name) { record.id.storedValues }
+        return true
+    }
+
+    /// Sets what a patch does, and notes it. False if there is no such row.
+    ///
+    /// - Throws: ``GraphError`` for a property that has no column; ``StoreError`` for a value that the table forbids.
+    func apply(_ patch: Patch<R>, _ connection: Connection, _ log: inout ChangeLog) throws -> Bool {
+        let update = try updating(patch, connection)
+        try connection.execute(update.statement, patch.values, from: patch.keyCount)
+        guard connection.changeCount > 0 else { return false }
+        log.note(.update, name, update.columns) { patch.key }
+        return true
+    }
+
+    private func updating(_ patch: Patch<R>, _ connection: Connection) throws -> PatchStatement {
+        if let update, update.sets(patch.paths) { return update }
+        let columns = try patch.paths.flatMap { try R.columnNames(at: $0).get() }
+        guard columns.count == patch.values.count - patch.keyCount else {
+            throw GraphError(.misuse, "the patch has not a value for each of its columns", type: name)
+        }
+        let statement = try connection.prepare(RowStatements.set(name, columns, keyColumns))
+        let made = PatchStatement(paths: patch.paths, columns: columns, statement: statement)
+        update = made
+        return made
+    }
+
+    /// Deletes the row with that id, and notes it. False if there is none.
+    func delete(_ id: R.ID, _ connection: Connection, _ log: inout ChangeLog) throws -> Bool {
+        if deletion == nil { deletion = try connection.prepare(RowStatements.delete(from: name, keyColumns)) }
+        guard let deletion else { return false }
+        encode(key: id)
+        try connection.execute(deletion, values)
+        guard connection.changeCount > 0 else { return false }
+        log.note(.delete, name) { values }
+        return true
+    }
+}
+
+/// What sets the columns of some properties of a row.
+private final class PatchStatement {
+    let paths: [any AnyKeyPath & Sendable]
+    let columns: [String]
+    let statement: Statement
+
+    init(paths: [any AnyKeyPath & Sendable], columns: [String], statement: Statement) {
+        (self.paths, self.columns, self.statement) = (paths, columns, statement)
+    }
+
+    func sets(_ other: [any AnyKeyPath & Sendable]) -> Bool {
+        guard paths.count == other.count else { return false }
+        // A key path that is written in one place is one object.
+        for index in paths.indices where paths[index] !== other[index] && paths[index] != other[index] { return false }
+        return true
+    }
+}
