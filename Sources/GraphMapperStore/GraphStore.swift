@@ -265,9 +265,16 @@ public final class GraphStore: Sendable {
         return try await holding(Held(self, isReader: false, outer: Self.held), body)
     }
 
-    private func holding<T>(_ held: Held, _ body: () async throws -> T) async throws -> T {
+    /// - Parameter isolation: where the caller runs. The closure that `withValue` takes runs there only if it captures it:
+    ///   else it would leave the actor, and with it whatever `body` does to models.
+    private func holding<T>(
+        _ held: Held, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> T
+    ) async throws -> T {
         defer { held.end() }
-        return try await Self.$held.withValue(held) { try await body() }
+        return try await Self.$held.withValue(held) {
+            _ = isolation
+            return try await body()
+        }
     }
 
     private func transaction<X: ReadTransaction, T>(
