@@ -1,6 +1,6 @@
 SOURCES = Package.swift Sources Tests Examples Benchmarks
 
-.PHONY: demo test soak races bench docs lint format deps
+.PHONY: demo test soak races bench debian docs lint format deps
 
 demo: deps
 	swift run ShoppingCart
@@ -19,6 +19,13 @@ races: deps
 
 bench: deps
 	swift run -c release Benchmarks
+
+# Debian's packages and what they depend on, stored, loaded, changed and saved. Needs a Debian system's package lists.
+PACKAGES = .build/Packages
+debian: deps
+	@test -e $(PACKAGES) || { ls /var/lib/apt/lists/*_Packages* >/dev/null 2>&1 || apt-get update -q; \
+		mkdir -p .build; /usr/lib/apt/apt-helper cat-file /var/lib/apt/lists/*_main_binary-*_Packages* > $(PACKAGES); }
+	swift run -c release Benchmarks --debian $(PACKAGES) --plots docs/plots
 
 # Lists the public symbols that have no doc comment, and fails if there are any. Needs jq.
 LIBRARIES = GraphMapper GraphMapperStore GraphMapperTesting

@@ -47,7 +47,14 @@ struct Plot {
             for place in places {
                 parts.append("<circle cx=\"\(place.x)\" cy=\"\(place.y)\" r=\"3\" fill=\"\(color)\"/>")
             }
-            if let last = places.last { parts.append(text(one.name, last.x + 8, last.y + 4, color: color)) }
+        }
+        // Names stand at the lines' ends, from the bottom up, and never on each other.
+        let ends = series.enumerated().compactMap { index, one in one.points.last.map { (index, place($0)) } }
+        var free = Double.infinity
+        for (index, end) in ends.sorted(by: { $0.1.y > $1.1.y }) {
+            let y = min(end.y + 4, free)
+            free = y - 14
+            parts.append(text(series[index].name, end.x + 8, y, color: Self.colors[index % Self.colors.count]))
         }
         return (parts + ["</svg>", ""]).joined(separator: "\n")
     }
