@@ -174,7 +174,7 @@ public final class MigrationStep {
         }
     }
 
-    /// Hands over every record of a type, which may be an old one, in the order of their keys.
+    /// Hands over every record of a type, which may be an old one, in the order of their keys, with its ``Lazy`` values.
     ///
     /// - Throws: what `body` throws, and `CancellationError` if the task is cancelled.
     public func each<R: StoredRecord>(_ type: R.Type, _ body: (R) throws -> Void) async throws {
@@ -189,7 +189,7 @@ public final class MigrationStep {
         repeat {
             try Task.checkCancellation()
             let page = try await transaction.page(query, after: mark, size: 1000)
-            for record in page.records { try body(record) }
+            for record in try transaction.readingLazyValues(of: page.records) { try body(record) }
             done += page.records.count
             progress(count > 0 ? Double(done) / Double(count + 1) : 1)
             mark = page.next
