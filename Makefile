@@ -1,6 +1,6 @@
 SOURCES = Package.swift Sources Tests Examples Benchmarks
 
-.PHONY: demo test soak bench docs lint format deps
+.PHONY: demo test soak races bench docs lint format deps
 
 demo: deps
 	swift run ShoppingCart
@@ -11,6 +11,11 @@ test: deps
 # The laws, many times more often.
 soak: deps
 	GRAPHMAPPER_SOAK=1 swift test
+
+# Suites of many tasks at once, for minutes, under the thread sanitizer: `make races RACES=StressTests` runs one file's.
+RACES = RaceTests|StressTests
+races: deps
+	GRAPHMAPPER_SOAK=1 swift test --sanitize=thread --scratch-path .build/races --filter '$(RACES)'
 
 bench: deps
 	swift run -c release Benchmarks
@@ -38,7 +43,7 @@ lint:
 format:
 	swift format --in-place --recursive --parallel $(SOURCES)
 
-# SQLite's headers: part of the system on Apple platforms, a package on Debian.
+# SQLite's headers, and its shell for the tests: part of the system on Apple platforms, packages on Debian.
 deps:
-	@if [ "$$(uname)" = Linux ] && [ ! -e /usr/include/sqlite3.h ]; then \
-		apt-get update -q && apt-get install -y -q libsqlite3-dev; fi
+	@if [ "$$(uname)" = Linux ] && { [ ! -e /usr/include/sqlite3.h ] || ! command -v sqlite3 > /dev/null; }; then \
+		apt-get update -q && apt-get install -y -q libsqlite3-dev sqlite3; fi

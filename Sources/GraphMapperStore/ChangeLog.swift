@@ -186,6 +186,8 @@ struct ChangeLog {
         entries[place].add(Row(key: nil, columns: columns, place: count))
     }
 
+    var isEmpty: Bool { count == 0 }
+
     /// Whether that row was written, or may have been.
     func has(_ table: String, _ key: [StoredValue]) -> Bool {
         entries.contains { $0.table == table && ($0.isCollapsed || $0.rows.contains { $0.key == key }) }

@@ -29,13 +29,20 @@ extension GraphStore {
         guard !FileManager.default.fileExists(atPath: path) else {
             throw StoreError(.cannotOpen, "there is a file at \(path); remove it, or choose another path")
         }
+        try await read { transaction in
+            // The first statement is what a snapshot begins with.
+            _ = try transaction.connection.peek("SELECT count(*) FROM sqlite_schema")
+            try await Self.copy(transaction.connection, to: path, progress)
+        }
+    }
+
+    /// Copies to a file that appears when it is whole.
+    private static func copy(_ source: Connection, to path: String, _ progress: (Double) -> Void) async throws {
         let part = "\(path).part-\(UUID().uuidString)"
         do {
-            Self.makePrivate(part)
-            try await read { transaction in
-                // The first statement is what a snapshot begins with.
-                _ = try transaction.connection.peek("SELECT count(*) FROM sqlite_schema")
-                let copy = try BackupCopy(of: transaction.connection, to: part)
+            makePrivate(part)
+            do {
+                let copy = try BackupCopy(of: source, to: part)
                 while try copy.step() {
                     progress(copy.progress)
                     try Task.checkCancellation()
@@ -45,6 +52,7 @@ extension GraphStore {
             progress(1)
             try FileManager.default.moveItem(atPath: part, toPath: path)
         } catch {
+            // What remains of a copy that failed does no harm; why it failed is what counts.
             for end in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: part + end) }
             throw error
         }
@@ -57,8 +65,6 @@ extension GraphStore {
     public func compact() async throws {
         try await exclusively {
             try writer.execute("VACUUM")
-            // Rows without a number for their key have other numbers now.
-            for text in installation.tables.compactMap(\.text) { try writer.execute(text.rebuild) }
             try writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         }
     }
@@ -84,10 +90,13 @@ extension GraphStore {
             let words = try transaction.connection.peekAll("PRAGMA integrity_check", []).compactMap {
                 if case .text(let text)? = $0.first, text != "ok" { text } else { nil }
             }
-            let links = try transaction.connection.peekAll(
-                "SELECT c.\"table\", c.rowid, c.parent, group_concat(f.\"from\", ', ') FROM pragma_foreign_key_check AS c "
-                    + "JOIN pragma_foreign_key_list(c.\"table\") AS f ON f.id = c.fkid GROUP BY 1, 2, 3, c.fkid LIMIT 100",
-                [])
+            // Those of tables that the records do not have are somebody else's.
+            let links = try installation.tables.flatMap { table in
+                try transaction.connection.peekAll(
+                    "SELECT c.\"table\", c.rowid, c.parent, group_concat(f.\"from\", ', ') "
+                        + "FROM pragma_foreign_key_check(?1) AS c JOIN pragma_foreign_key_list(?1) AS f ON f.id = c.fkid "
+                        + "GROUP BY 1, 2, 3, c.fkid LIMIT 100", [.text(table.name)])
+            }
             return IntegrityReport(
                 damages: words,
                 danglingLinks: links.map { row in
@@ -102,8 +111,43 @@ extension GraphStore {
 
     /// Makes an empty file that its owner alone may read and write, unless there is a file. The log gets the same rights.
     static func makePrivate(_ path: String) {
-        guard !FileManager.default.fileExists(atPath: path) else { return }
         // What cannot be made here cannot be opened either, which says so.
-        _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+        touch(path)
     }
+
+    /// Removes the file of a store, and the log beside it. None is no error.
+    ///
+    /// - Throws: ``StoreError`` of kind `busy` if somebody has it open; what the system says if it cannot be removed.
+    public static func deleteFile(at path: String) throws {
+        let path = try FilePath.checked(path)
+        guard FileManager.default.fileExists(atPath: path) else { return try removeFiles(path) }
+        do {
+            // Only who is alone can do that.
+            try Connection(path: path, readOnly: false, busyTimeout: 0).execute("PRAGMA journal_mode = DELETE")
+        } catch let error as StoreError where error.kind != .busy {
+            // Damaged files can go too.
+        }
+        try removeFiles(path)
+    }
+
+    private static func removeFiles(_ path: String) throws {
+        for end in ["-wal", "-shm", "-journal", ""] where FileManager.default.fileExists(atPath: path + end) {
+            try FileManager.default.removeItem(atPath: path + end)
+        }
+    }
+
+    /// Copies a file to where none is yet.
+    static func plant(_ seed: String, _ path: String) async throws {
+        let (seed, path) = (try FilePath.checked(seed), try FilePath.checked(path))
+        guard !FileManager.default.fileExists(atPath: path) else { return }
+        let hasLog = FileManager.default.fileExists(atPath: seed + "-wal")
+        let source = try Connection(path: hasLog ? seed : FilePath.immutable(seed), readOnly: true, busyTimeout: 5)
+        try await copy(source, to: path) { _ in }
+    }
+}
+
+/// Makes an empty file with these rights from its first moment, unless there is one.
+private func touch(_ path: String) {
+    let file = open(path, O_CREAT | O_RDONLY, 0o600)
+    if file >= 0 { close(file) }
 }

@@ -8,12 +8,20 @@ public final class GraphStore: Sendable {
         case file(String)
         /// In memory, for as long as the store lives.
         case inMemory
+        /// In memory, shared by all stores of the process that are open under this name, for as long as one of them is.
+        /// One transaction at a time is open in it, also of those that read.
+        case sharedMemory(String)
     }
 
     /// How a store is opened.
     public struct Options: Sendable {
         /// Whether writing is refused.
         public var isReadOnly = false
+        /// Whether nobody changes the file while it is open, as one in an app's bundle: it is read only, nothing is locked,
+        /// and no file is made beside it. What a log beside it holds is not seen.
+        public var isImmutable = false
+        /// The path of a file to begin with: copied if there is no file yet. It may lie in an app's bundle.
+        public var seed: String?
         /// Seconds to wait for another process's write; infinity waits as long as SQLite can, some 24 days.
         public var busyTimeout = 5.0
         /// At most so many reads run at once.
@@ -39,10 +47,14 @@ public final class GraphStore: Sendable {
     let records: Set<ObjectIdentifier>
     /// The columns of each table's unique indexes, its key's not among them, as the file has them.
     let uniques = Locked<[String: [[String]]]>([:])
+    private let hasAdopted: Bool
+    /// Whether other stores share its memory.
+    private let isShared: Bool
     /// The tables of ordered links.
     let lists: [String: ListOwner]
     /// What rules do when rows of each table are deleted.
     let linkEffects: [String: [LinkEffect]]
+    let suspension = Suspension()
     private let logged = Locked(false)
     /// Whether the file has change records.
     var isLogged: Bool { logged.withLock { $0 } }
@@ -65,6 +77,9 @@ public final class GraphStore: Sendable {
     static func make(
         _ location: Location, _ options: Options, _ records: [any StoredRecord.Type]
     ) async throws -> GraphStore {
+        var options = options
+        options.isReadOnly = options.isReadOnly || options.isImmutable
+        if let seed = options.seed, case .file(let path) = location { try await plant(seed, path) }
         let store = try GraphStore(location, options, records)
         if options.isReadOnly { try Migrator(store).check() } else { try await Migrator(store).run() }
         let uniques = try store.writer.uniqueIndexes(of: records.map { Layout($0).tables[0].name })
@@ -80,14 +95,20 @@ public final class GraphStore: Sendable {
         try Self.validate(records)
         self.records = Set(records.map { ObjectIdentifier($0) })
         let tables = try TableLayout.merged(records.flatMap { Layout($0).tables })
+        hasAdopted = tables.contains(where: \.isAdopted)
         lists = Dictionary(
             tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
         linkEffects = LinkEffect.all(tables)
         let path: String
+        let isFile: Bool
         switch location {
-        case .file(let file): path = try FilePath.checked(file)
-        case .inMemory: path = FilePath.memory
+        case .file(let file):
+            let checked = try FilePath.checked(file)
+            (path, isFile) = (options.isImmutable ? FilePath.immutable(checked) : checked, true)
+        case .inMemory: (path, isFile) = (FilePath.memory, false)
+        case .sharedMemory(let name): (path, isFile) = (FilePath.sharedMemory(name), false)
         }
+        isShared = path.hasPrefix("file:/") && !isFile
         let hasText = tables.contains { $0.text != nil }
         let connect: @Sendable (Bool) throws -> Connection = { readOnly in
             let connection = try Connection(path: path, readOnly: readOnly, busyTimeout: options.busyTimeout)
@@ -96,15 +117,15 @@ public final class GraphStore: Sendable {
             if let hook = options.prepare { try FreshConnection.prepare(connection, hook) }
             return connection
         }
-        if case .file = location, !options.isReadOnly { Self.makePrivate(path) }
+        if isFile, !options.isReadOnly { Self.makePrivate(path) }
         writer = try connect(options.isReadOnly)
-        if case .file = location {
+        if isFile {
             readers = ReaderPool(beside: writer, limit: options.readers) { try connect(true) }
         } else {
             readers = nil
         }
         installation = Installation(tables: tables, steps: options.migrations.map(\.name), connection: writer)
-        if case .file = location {
+        if isFile || isShared {
             others = try Others(writer, every: options.watchInterval)
         } else {
             others = nil
@@ -148,10 +169,14 @@ public final class GraphStore: Sendable {
                     return "\(R.schema.name).\(property.name): \(target) is not among the records to open with"
                 }
                 + R.indexes.compactMap(\.mistake) + R.linkRuleMistakes
+                + (R.isAdopted && !R.indexes.isEmpty
+                    ? ["\(R.schema.name): an adopted table has the indexes that it has; declare none"] : [])
+                + (R.isAdopted && !R.linkRules.isEmpty
+                    ? ["\(R.schema.name): an adopted table has the rules that it has; declare none"] : [])
         }
         // A record's own table, then those of its ordered links. Records may share both.
         func tables<R: StoredRecord>(_ type: R.Type) -> [[String]] {
-            [[R.schema.name]] + (R.indexes.contains { $0.kind == .text } ? [[TextIndex.name(R.schema.name), ""]] : [])
+            [[R.schema.name]] + (R.textIndex?.names ?? []).map { [$0, ""] }
                 + R.schema.properties.filter(\.isList).map {
                     [Layout.listTable(R.schema.name, $0.name), R.schema.name, $0.name]
                 }
@@ -171,16 +196,21 @@ public final class GraphStore: Sendable {
     /// Runs `body` on one snapshot of the store.
     ///
     /// - Throws: ``StoreError`` of kind `misuse` inside a transaction of the store, whose `body` reads with what it was
-    ///   given; `CancellationError` if the task is cancelled while it waits for its turn; what `body` throws.
+    ///   given; `CancellationError` if the task is cancelled while it waits for its turn, or while a statement runs that
+    ///   reads a file; what `body` throws.
     public func read<T>(_ body: (ReadTransaction) async throws -> T) async throws -> T {
         guard let readers else {
-            return try await exclusively { try await transaction(Dialect.beginReading, ReadTransaction(writer), body) }
+            return try await exclusively { try await transaction(isWrite: isShared, ReadTransaction(writer), body) }
         }
         guard Self.held?.holds(self) != true else { throw Self.nested }
         let connection = try await readers.take()
         defer { readers.give(connection) }
         return try await holding(Held(self, isReader: true, outer: Self.held)) {
-            try await transaction(Dialect.beginReading, ReadTransaction(connection), body)
+            try await withTaskCancellationHandler {
+                try await transaction(isWrite: false, ReadTransaction(connection), body)
+            } onCancel: {
+                connection.interrupt()
+            }
         }
     }
 
@@ -211,8 +241,10 @@ public final class GraphStore: Sendable {
     private func write<T>(knowing: [Hub.ID], _ body: (WriteTransaction) async throws -> T) async throws -> T {
         try await exclusively {
             let transaction = WriteTransaction(
-                writer, lists: lists, effects: linkEffects, hub: hub, knowing: knowing)
-            return try await self.transaction(Dialect.beginWriting, transaction) { transaction in
+                writer, lists: lists, effects: linkEffects, isLogged: isLogged, hub: hub, knowing: knowing)
+            return try await self.transaction(isWrite: true, transaction) { transaction in
+                // Foreign keys that others have declared may be checked at once.
+                if hasAdopted { try writer.executeUncounted("PRAGMA defer_foreign_keys = ON", []) }
                 try lookForOthers()
                 return try await body(transaction)
             }
@@ -232,10 +264,14 @@ public final class GraphStore: Sendable {
     }
 
     private func transaction<X: ReadTransaction, T>(
-        _ begin: String, _ transaction: X, _ body: (X) async throws -> T
+        isWrite: Bool, _ transaction: X, _ body: (X) async throws -> T
     ) async throws -> T {
         defer { transaction.isOpen = false }
-        try transaction.connection.execute(begin)
+        if isWrite {
+            try await transaction.connection.beginWriting()
+        } else {
+            try transaction.connection.execute(Dialect.beginReading)
+        }
         do {
             let result = try await body(transaction)
             try transaction.commit()

@@ -4,11 +4,22 @@ enum Literals {
     static func text(_ values: [StoredValue]) -> String { values.map(text).joined(separator: ", ") }
     static func text(names: [String]) -> String { names.map { quoted($0, "\"") }.joined(separator: ", ") }
 
+    /// Whether SQLite reads it in a definition as what it is: a NUL ends a statement, and the sign of −0.0 is lost.
+    static func isExact(_ value: StoredValue) -> Bool {
+        switch value {
+        case .text(let text): !text.utf8.contains(0)
+        case .real(let number): number != 0 || number.sign == .plus
+        case .null, .integer, .blob: true
+        }
+    }
+
     private static func text(_ value: StoredValue) -> String {
         switch value {
         case .null: "NULL"
         case .integer(let number): "\(number)"
-        // A description always has a point, an exponent or letters, and is read back to the same bits. NaN is stored as text.
+        // SQL has no word for infinity, but numbers that are none other. NaN is stored as text.
+        case .real(let number) where number.isInfinite: number < 0 ? "-9e999" : "9e999"
+        // A description always has a point or an exponent, and is read back to the same bits.
         case .real(let number): "\(number)"
         case .text(let text): quoted(text, "'")
         case .blob(let bytes): "X'\(Hex.text(bytes))'"

@@ -5,7 +5,8 @@ extension WriteTransaction {
     /// let note = try await tx.insert(NoteRecord.self) { NoteRecord(id: $0, text: "new") }
     /// ```
     ///
-    /// A key is never given twice, also if its row is deleted; a transaction that is rolled back gives its keys back.
+    /// A key is never given twice, also if its row is deleted; a transaction that is rolled back gives its keys back. In an
+    /// adopted table that holds if it was declared with `AUTOINCREMENT`.
     ///
     /// - Parameter make: the record with that id.
     /// - Returns: the record.
@@ -27,22 +28,35 @@ extension WriteTransaction {
         }
         try await insert(record)
         newKeys[R.schema.name] = last + 1
+        if R.isAdopted { keysOfOthers.insert(R.schema.name) }
         return record
     }
 
     private func lastKey<R: StoredRecord>(_ type: R.Type) throws -> Int64 {
         let key = Dialect.quoted(R.keyColumnNames[0])
-        let rows = try connection.peekAll(
-            "SELECT max(coalesce((SELECT max(\(key)) FROM \(table(type))), 0), "
-                + "coalesce((SELECT value FROM \(FileHeader.table) WHERE name = ?), 0))",
-            [.text(FileHeader.lastKey(R.schema.name))])
-        guard case .integer(let last)? = rows.first?.first else { return 0 }
-        return max(0, last)
+        let greatest = try connection.peek("SELECT coalesce(max(\(key)), 0) FROM \(table(type))")
+        guard case .integer(let last)? = greatest else { return 0 }
+        return max(0, last, try R.isAdopted ? lastOfSequence(R.schema.name) : lastGiven(R.schema.name))
     }
 
-    /// Keeps the keys that were given, for when their rows are gone.
+    private func lastGiven(_ table: String) throws -> Int64 {
+        let rows = try connection.peekAll(
+            "SELECT value FROM \(FileHeader.table) WHERE name = ?", [.text(FileHeader.lastKey(table))])
+        if case .integer(let last)? = rows.first?.first { return last }
+        return 0
+    }
+
+    /// What SQLite keeps for a table that was declared with AUTOINCREMENT.
+    private func lastOfSequence(_ table: String) throws -> Int64 {
+        guard try StoredTable("sqlite_sequence", connection) != nil else { return 0 }
+        let rows = try connection.peekAll("SELECT seq FROM sqlite_sequence WHERE name = ?", [.text(table)])
+        if case .integer(let last)? = rows.first?.first { return last }
+        return 0
+    }
+
+    /// Keeps the keys that were given, for when their rows are gone. An adopted table does so itself, if it does.
     func writeNewKeys() throws {
-        for (table, key) in newKeys.sorted(by: { $0.key < $1.key }) {
+        for (table, key) in newKeys.sorted(by: { $0.key < $1.key }) where !keysOfOthers.contains(table) {
             try connection.executeUncounted(
                 FileHeader.set, [.text(FileHeader.lastKey(table)), .integer(key)])
         }

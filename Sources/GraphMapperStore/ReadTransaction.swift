@@ -49,15 +49,11 @@ public class ReadTransaction: ImmediateSource {
 
     /// The rows of a statement of one's own, each as its values: for what a ``Query`` cannot ask.
     ///
-    /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse`, and nothing is run, for one that begins or ends
-    ///   a transaction.
+    /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse` for one that begins or ends a transaction, and for
+    ///   one that writes where the transaction only reads.
     public func rows(_ sql: String, _ values: [StoredValue] = []) async throws -> [[StoredValue]] {
-        try ownRows(sql, values)
-    }
-
-    func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
         try check()
-        return try connection.rowsOwn(sql, values)
+        return try connection.rowsRead(sql, values)
     }
 
     // MARK: ImmediateSource
@@ -149,7 +145,9 @@ public class ReadTransaction: ImmediateSource {
     /// the others: a look-up costs some four times as much as passing a row.
     private func isMostOfTable<R: StoredRecord>(_ type: R.Type, _ count: Int) throws -> Bool {
         guard count >= 256 else { return false }
-        let last = try connection.peek(Dialect.roughCount(type.schema.name))
+        let name = type.schema.name
+        let last = try connection.peek(
+            R.isAdopted ? Dialect.count(name, most: count * 4 + 1) : Dialect.roughCount(name))
         guard case .integer(let rows)? = last else { return false }
         return Int64(count) * 4 >= rows
     }
@@ -172,9 +170,14 @@ public class ReadTransaction: ImmediateSource {
         let table = connection.table(type)
         let lists = try schema.lists.map { place in
             let property = schema.properties[place]
-            return try gather(
-                Dialect.quoted(Layout.listTable(schema.name, property.name)), schema.linkColumns(of: property), rows,
-                isOfKey: rows.keep?.columns == table.keyColumns)
+            do {
+                return try gather(
+                    Dialect.quoted(Layout.listTable(schema.name, property.name)), schema.linkColumns(of: property),
+                    rows, isOfKey: rows.keep?.columns == table.keyColumns)
+            } catch var error as GraphError where error.type == nil {
+                (error.type, error.property) = (schema.name, property.name)
+                throw error
+            }
         }
         let columns = more.isEmpty ? table.selected : "\(table.selected), \(more.joined(separator: ", "))"
         let sql = "SELECT \(columns) FROM \(table.quoted) \(rows.tail)"

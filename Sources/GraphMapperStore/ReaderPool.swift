@@ -4,10 +4,13 @@ final class ReaderPool: Sendable {
     private let writer: Connection
     private let places: Turnstile
     private let connect: @Sendable () throws -> Connection
+    private let limit: Int
     private let idle = Locked<[Connection]>([])
+    private let isPaused = Locked(false)
 
     init(beside writer: Connection, limit: Int, connect: @escaping @Sendable () throws -> Connection) {
         self.writer = writer
+        self.limit = max(1, limit)
         places = Turnstile(limit: limit)
         self.connect = connect
     }
@@ -23,13 +26,30 @@ final class ReaderPool: Sendable {
     }
 
     /// A connection without waiting: if all are in use, one more, which is not to be given back.
+    ///
+    /// - Throws: ``StoreError`` of kind `busy` while nobody is to read.
     func takeNow() throws -> (connection: Connection, isExtra: Bool) {
-        places.enterNow() ? (try connection(), false) : (try connect(), true)
+        if isPaused.withLock({ $0 }) {
+            throw StoreError(.busy, "the store is suspended; resume it before it is read without waiting")
+        }
+        return places.enterNow() ? (try connection(), false) : (try connect(), true)
     }
 
     func give(_ connection: Connection) {
         idle.withLock { $0.append(connection) }
         places.leave()
+    }
+
+    /// Waits until nobody reads, and lets nobody in.
+    func pause() async {
+        isPaused.withLock { $0 = true }
+        for _ in 0..<limit { await places.enter() }
+    }
+
+    /// Lets those in who wait.
+    func resume() {
+        isPaused.withLock { $0 = false }
+        for _ in 0..<limit { places.leave() }
     }
 
     /// For who has a place.

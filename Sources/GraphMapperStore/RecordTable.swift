@@ -90,16 +90,27 @@ final class RecordTable<R: StoredRecord> {
     private func readLists(_ connection: Connection) throws -> LinkLists {
         let lists = try lists ?? prepareLists(connection)
         self.lists = lists
-        for (rows, statement) in lists {
+        for (place, (rows, statement)) in lists.enumerated() {
             rows.removeAll()
             try connection.start(statement, values)
             defer { statement.reset() }
             let cursor = statement.cursor(nil)
             let width = statement.columnCount
-            while try statement.step() { for column in 0..<width { try rows.append(cursor, column: column) } }
+            while try statement.step() {
+                for column in 0..<width {
+                    do { try rows.append(cursor, column: column) } catch { throw located(error, place) }
+                }
+            }
             rows.current = 0..<rows.count
         }
         return LinkLists(lists.map(\.rows))
+    }
+
+    /// What is wrong with an ordered link's entry, and where.
+    private func located(_ error: any Error, _ place: Int) -> any Error {
+        guard var error = error as? GraphError, error.type == nil else { return error }
+        (error.type, error.property) = (name, R.schema.properties[R.schema.lists[place]].name)
+        return error
     }
 
     private func prepareLists(_ connection: Connection) throws -> [(rows: LinkRows, statement: Statement)] {

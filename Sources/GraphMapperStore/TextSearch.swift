@@ -33,14 +33,14 @@ extension Query {
     /// Only records in whose full-text index the text is found. The record declares it among its indexes:
     /// `.text(\.title, \.body)`.
     public func matching(_ text: SearchText) -> Self {
-        let hasIndex = R.indexes.contains { $0.kind == .text }
-        let mistake = GraphError(
-            .misuse, "the record has no full-text index; add .text(…) to its indexes", type: R.schema.name)
         // Nothing to look for is found nowhere.
-        let formula: Formula =
-            text.match.isEmpty
-            ? .value(.integer(0)) : .matches(rows.scope, table: TextIndex.name(R.schema.name), text.match)
-        return filtered(by: Condition(formula, hasIndex ? nil : mistake))
+        let nothing = Formula.value(.integer(0))
+        guard let index = R.textIndex else {
+            let mistake = GraphError(
+                .misuse, "the record has no full-text index; add .text(…) to its indexes", type: R.schema.name)
+            return filtered(by: Condition(nothing, mistake))
+        }
+        return filtered(by: Condition(text.match.isEmpty ? nothing : .matches(rows.scope, index, text.match), nil))
     }
 }
 
@@ -58,30 +58,30 @@ extension ReadTransaction {
     ) async throws -> [SearchHit<R>] {
         try check()
         let (tail, values) = try query.matching(text).tail()
-        guard !text.match.isEmpty else { return [] }
+        guard !text.match.isEmpty, let found = R.textIndex else { return [] }
         let (name, index) = (table(R.self), Dialect.quoted(TextIndex.name(R.schema.name)))
-        let key = keyColumns(R.self)
+        let key = found.sourceKey
         let sql =
-            "SELECT \(key.map { "\(name).\($0)" }.joined(separator: ", ")), -bm25(\(index)), "
-            + "snippet(\(index), -1, ?, ?, '…', 16) FROM \(index) JOIN \(name) ON \(name).rowid = \(index).rowid "
-            + "WHERE \(index) MATCH ? AND \(Dialect.row(key.map { "\(name).\($0)" })) IN "
-            + "(SELECT \(key.joined(separator: ", ")) FROM \(name) \(tail)) ORDER BY bm25(\(index)), \(index).rowid LIMIT ?"
+            "SELECT \(key.joined(separator: ", ")), -bm25(\(index)), snippet(\(index), -1, ?, ?, '…', 16) "
+            + "FROM \(found.source) WHERE \(found.match) ? AND \(Dialect.row(key)) IN "
+            + "(SELECT \(keyColumns(R.self).joined(separator: ", ")) FROM \(name) \(tail)) "
+            + "ORDER BY bm25(\(index)), \(index).rowid LIMIT ?"
         let bound = [.text(marks.0), .text(marks.1), .text(text.match)] + values + [.integer(Int64(max(0, limit)))]
-        var found: [(id: R.ID, score: Double, snippet: String)] = []
+        var hits: [(id: R.ID, score: Double, snippet: String)] = []
         try connection.withStatement(sql, bound, isCached: true) { statement in
             let cursor = statement.cursor(nil)
             while try statement.step() {
                 var position = RowPosition()
-                found.append(
+                hits.append(
                     (
                         try cursor.read(R.ID.self, at: &position), try cursor.read(Double.self, at: &position),
                         try cursor.read(String.self, at: &position)
                     ))
             }
         }
-        let records = try await fetch(R.self, ids: found.map(\.id))
+        let records = try await fetch(R.self, ids: hits.map(\.id))
         let byID = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
-        return found.compactMap { hit in
+        return hits.compactMap { hit in
             byID[hit.id].map { SearchHit(record: $0, score: hit.score, snippet: hit.snippet) }
         }
     }

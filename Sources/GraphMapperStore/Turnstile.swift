@@ -35,6 +35,9 @@ final class Turnstile: Sendable {
 
     init(limit: Int = 1) { state = Locked(State(free: max(1, limit))) }
 
+    /// How many wait.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// Waits for its turn, however the task ends.
     func enter() async {
         if enterNow() { return }

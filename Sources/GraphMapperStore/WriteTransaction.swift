@@ -4,26 +4,32 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
     private let effects: [String: [LinkEffect]]
+    /// Whether the file has change records.
+    private let isLogged: Bool
     var log = ChangeLog()
     let hub: Hub
     /// Observers that know what is written.
     let knowing: [Hub.ID]
     /// The last key that rows of each table were given.
     var newKeys: [String: Int64] = [:]
+    /// The adopted tables among them.
+    var keysOfOthers: Set<String> = []
     /// What sessions that have joined do if it is undone.
     private var restores: [() throws -> Void] = []
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
     ///   - effects: what rules do when rows of each table are deleted.
+    ///   - isLogged: whether the file has change records.
     ///   - hub: those who are told.
     ///   - knowing: observers that know what is written.
     init(
-        _ connection: Connection, lists: [String: ListOwner], effects: [String: [LinkEffect]], hub: Hub,
+        _ connection: Connection, lists: [String: ListOwner], effects: [String: [LinkEffect]], isLogged: Bool, hub: Hub,
         knowing: [Hub.ID]
     ) {
         self.lists = lists
         self.effects = effects
+        self.isLogged = isLogged
         self.hub = hub
         self.knowing = knowing
         super.init(connection)
@@ -40,7 +46,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     override func commit() throws {
         try log.noteTriggers(connection, lists)
-        let records = try log.write(connection)
+        let records = try isLogged ? log.write(connection) : log.isEmpty ? nil : hub.nextNumber()
         let touches = try records != nil && hub.isNeeded ? Self.touches(log, hub, connection) : nil
         let absorbed = try absorbed(touches ?? [])
         try writeNewKeys()
@@ -108,22 +114,18 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse`, and nothing is run, for one that begins or ends
     ///   a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
+        _ = try await rows(sql, values)
+    }
+
+    public override func rows(_ sql: String, _ values: [StoredValue] = []) async throws -> [[StoredValue]] {
         try check()
-        try noting(sql) { try connection.executeOwn(sql, values) }
-    }
-
-    override func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
-        try noting(sql) { try super.ownRows(sql, values) }
-    }
-
-    private func noting<T>(_ sql: String, _ body: () throws -> T) throws -> T {
         let before = connection.totalChangeCount
-        let result = try body()
-        guard connection.totalChangeCount != before else { return result }
+        let rows = try connection.rowsOwn(sql, values)
+        guard connection.totalChangeCount != before else { return rows }
         for touched in try connection.touched(by: sql) {
             note(rowsOf: touched.table, touched.kind, touched.columns)
         }
-        return result
+        return rows
     }
 
     /// Notes rows whose keys are not known, of a record's table or of an ordered link's.

@@ -31,6 +31,8 @@ public final class LinkRows {
     public var count: Int { cells.count }
 
     /// Takes the target, or a part of its key, in a column of an engine's row.
+    ///
+    /// - Throws: ``GraphError`` for NULL, which is no key.
     public func append(_ cursor: RowCursor, column: Int32) throws {
         var cell = Cell()
         let read = cursor.functions.pointee.cell
@@ -40,7 +42,7 @@ public final class LinkRows {
         if found == StorageClass.blob.rawValue || found == StorageClass.text.rawValue {
             cell.bits = keep(cell.bytes)
         } else if found == StorageClass.null.rawValue {
-            throw ColumnMismatch(column: column, wanted: StorageClass.blob.rawValue, found: found)
+            throw GraphError(.conversion, "the list of links holds null, which is no key")
         }
         cells.append(StoredCell(cell: cell, storage: found))
     }

@@ -91,52 +91,73 @@ struct Migrator {
     func run() async throws {
         let version = try takenSteps(header())
         if try version == migrations.count || isNew() { return try installation.run() }
-        // A step takes tables apart and puts them together: links are checked at its end.
-        try connection.execute("PRAGMA foreign_keys = OFF")
-        defer { try? connection.execute("PRAGMA foreign_keys = ON") }
-        for number in version..<migrations.count {
-            try connection.execute(Dialect.beginWriting)
-            do {
-                try await take(number)
-                if number == migrations.count - 1 { try installation.install() }
-                try connection.execute("COMMIT")
-            } catch {
-                if connection.isInTransaction { try connection.execute("ROLLBACK") }
-                throw located(error, number)
+        try await withoutLinkChecks {
+            for number in version..<migrations.count {
+                try connection.execute(Dialect.beginWriting)
+                do {
+                    try await take(number)
+                    if number == migrations.count - 1 {
+                        try installation.install()
+                        try noteChanges()
+                    }
+                    try connection.execute("COMMIT")
+                } catch {
+                    if connection.isInTransaction { try connection.execute("ROLLBACK") }
+                    throw located(error, number)
+                }
             }
         }
+    }
+
+    /// A step takes tables apart and puts them together: links are checked at its end.
+    private func withoutLinkChecks<T>(_ body: () async throws -> T) async throws -> T {
+        let before = try connection.peek("PRAGMA foreign_keys")
+        try connection.execute("PRAGMA foreign_keys = OFF")
+        let result = try await body()
+        // Where a step throws, nobody uses the connection any more.
+        if before == .integer(1) { try connection.execute("PRAGMA foreign_keys = ON") }
+        return result
+    }
+
+    /// For who reads change records: any row of the records' tables may be another one.
+    private func noteChanges() throws {
+        guard try StoredTable(ChangeLog.table, connection) != nil else { return }
+        var log = ChangeLog()
+        for table in installation.tables where table.owner == nil && !table.isAdopted {
+            log.note(rowsOf: table.name, .delete, nil)
+            log.note(rowsOf: table.name, .insert, nil)
+        }
+        _ = try log.write(connection)
     }
 
     func dryRun() async throws -> MigrationPlan {
         let version = try takenSteps(header())
         let first = try isNew() ? migrations.count : version
         let log = StatementLog()
-        let before = connection.onStatement
-        try connection.execute("PRAGMA foreign_keys = OFF")
-        try connection.execute(Dialect.beginWriting)
-        defer {
-            connection.onStatement = before
-            if connection.isInTransaction { try? connection.execute("ROLLBACK") }
-            try? connection.execute("PRAGMA foreign_keys = ON")
-        }
         connection.onStatement = { log.note($0) }
-        var steps: [MigrationPlan.Step] = []
-        for number in first..<max(first, migrations.count) {
-            do { try await take(number) } catch { throw located(error, number) }
-            steps.append(.init(name: migrations[number].name, statements: log.taken()))
+        // Nobody uses the connection afterwards: if it cannot be rolled back, closing it does so.
+        return try await withoutLinkChecks {
+            try connection.execute(Dialect.beginWriting)
+            var steps: [MigrationPlan.Step] = []
+            _ = log.taken()
+            for number in first..<max(first, migrations.count) {
+                do { try await take(number) } catch { throw located(error, number) }
+                steps.append(.init(name: migrations[number].name, statements: log.taken()))
+            }
+            try installation.install()
+            let rest = log.taken()
+            if !rest.isEmpty { steps.append(.init(name: "", statements: rest)) }
+            try connection.execute("ROLLBACK")
+            return MigrationPlan(version: version, steps: steps)
         }
-        try installation.install()
-        let rest = log.taken()
-        if !rest.isEmpty { steps.append(.init(name: "", statements: rest)) }
-        return MigrationPlan(version: version, steps: steps)
     }
 
     private func header() throws -> FileHeader { try FileHeader(connection, newest: migrations.count) }
 
-    /// Whether none of the records' tables is in the file, nor a header.
+    /// Whether none of the store's own tables is in the file, nor a header.
     private func isNew() throws -> Bool {
-        guard try !header().isThere else { return false }
-        return try installation.tables.allSatisfy { try StoredTable($0.name, connection) == nil }
+        guard try !header().isThere, !installation.isGuest else { return false }
+        return try installation.tables.allSatisfy { try $0.isAdopted || StoredTable($0.name, connection) == nil }
     }
 
     /// How many steps the file has taken. Its steps must be those of the program.
@@ -159,8 +180,9 @@ struct Migrator {
         let migration = migrations[number]
         let step = MigrationStep(connection) { [progress] part in progress?(migration.name, part) }
         defer { step.isOpen = false }
+        let links = try LinkFaults(connection)
         try await migration.body(step)
-        try step.checkLinks()
+        try LinkFaults(connection).check(since: links)
         try FileHeader.write(connection, version: number + 1, steps: migrations.map(\.name))
         progress?(migration.name, 1)
     }

@@ -40,11 +40,13 @@ public final class MigrationStep {
         if let known = columns.first(where: { column in layout.columns.contains { $0.name == column.name } }) {
             throw mistake("\(table).\(known.name) is there already", table, known.name)
         }
-        if let link = type.link {
+        if type.link != nil || !values.allSatisfy(Literals.isExact) {
             // A foreign key comes with the table's definition.
             layout.columns += columns
-            layout.links.append(
-                .init(columns: columns.map(\.name), target: link.table(), onDelete: .nothing, indexName: nil))
+            if let link = type.link {
+                layout.links.append(
+                    .init(columns: columns.map(\.name), target: link.table(), onDelete: .nothing, indexName: nil))
+            }
             return try rebuild(table, as: layout) { $0 + values }
         }
         for (column, value) in zip(columns, values) {
@@ -150,11 +152,11 @@ public final class MigrationStep {
     /// Links of other tables keep the keys that they have: where keys change, those tables are transformed in the same
     /// step.
     ///
-    /// - Parameter convert: the new record; nil drops the row.
+    /// - Parameter convert: the new record; nil drops the row. It may insert records of other types.
     /// - Throws: what `convert` throws, and `CancellationError` if the task is cancelled, between rows.
     /// - Complexity: O(rows) time, and memory for a thousand of them.
     public func transform<Old: StoredRecord, New: StoredRecord>(
-        _ old: Old.Type, to new: New.Type, _ convert: (Old) throws -> New?
+        _ old: Old.Type, to new: New.Type, _ convert: (Old) async throws -> New?
     ) async throws {
         _ = try layout(Old.schema.name)
         let temporary = Layout(new).tables.map { table in
@@ -164,7 +166,7 @@ public final class MigrationStep {
         }
         for table in temporary { try connection.execute(Dialect.create(table)) }
         try await each(old) { record in
-            guard let record = try convert(record) else { return }
+            guard let record = try await convert(record) else { return }
             try insert(record, renamed: Self.temporary(New.schema.name))
         }
         try await drop(table: Old.schema.name)
@@ -175,9 +177,10 @@ public final class MigrationStep {
     }
 
     /// Hands over every record of a type, which may be an old one, in the order of their keys, with its ``Lazy`` values.
+    /// `body` may insert records of other types.
     ///
     /// - Throws: what `body` throws, and `CancellationError` if the task is cancelled.
-    public func each<R: StoredRecord>(_ type: R.Type, _ body: (R) throws -> Void) async throws {
+    public func each<R: StoredRecord>(_ type: R.Type, _ body: (R) async throws -> Void) async throws {
         try check()
         // A list that an earlier step has added is not in the file yet.
         try create(Layout(type).tables.dropFirst())
@@ -189,7 +192,7 @@ public final class MigrationStep {
         repeat {
             try Task.checkCancellation()
             let page = try await transaction.page(query, after: mark, size: 1000)
-            for record in try transaction.readingLazyValues(of: page.records) { try body(record) }
+            for record in try transaction.readingLazyValues(of: page.records) { try await body(record) }
             done += page.records.count
             progress(count > 0 ? Double(done) / Double(count + 1) : 1)
             mark = page.next
@@ -303,19 +306,6 @@ public final class MigrationStep {
             else { return nil }
             return name
         }
-    }
-
-    /// Links to nothing that the step has left.
-    func checkLinks() throws {
-        guard
-            let row = try connection.peekAll("SELECT \"table\", parent, count(*) FROM pragma_foreign_key_check", [])
-                .first,
-            case .text(let table) = row[0], case .text(let target) = row[1]
-        else { return }
-        throw StoreError(
-            .foreignKey,
-            "\(row[2]) links point to nothing, one of \(table) to \(target); clear or repair them in the step",
-            table: table)
     }
 }
 

@@ -154,6 +154,9 @@ final class Hub: Sendable {
         for continuation in woken { continuation.resume() }
     }
 
+    /// The number for a transaction in a file that has no change records.
+    func nextNumber() -> ClosedRange<Int64> { state.withLock { $0.told + 1...$0.told + 1 } }
+
     /// Tells that anything may have changed: somebody else has written.
     func publishEverything() {
         for continuation in state.withLock({ $0.tellAll { $0.pending.addEverything() } }) { continuation.resume() }

@@ -3,20 +3,30 @@ extension ChangeLog {
     /// look at the schema's version, unless there are triggers.
     mutating func noteTriggers(_ connection: Connection, _ lists: [String: ListOwner]) throws {
         let written = tables
-        guard !written.isEmpty, try connection.hasTriggers() else { return }
+        guard !written.isEmpty, try connection.hasTriggers(besides: lists) else { return }
         for table in written {
             for statement in try table.statements(connection, lists) {
                 for touched in try connection.touched(by: statement) {
                     if let list = lists[touched.table] {
                         guard touched.isTriggered || list.table != table.table else { continue }
                         note(rowsOf: list.table, .update, [list.property])
-                    } else if touched.isTriggered || touched.table != table.table {
+                    } else if touched.isTriggered || touched.table != table.table || touched.kind != table.kind {
                         note(rowsOf: touched.table, touched.kind, touched.columns)
                     }
                 }
             }
+            if table.kind == .delete, try deletesMore(table.table, connection) {
+                note(rowsOf: table.table, .delete, nil)
+            }
         }
     }
+}
+
+/// Whether the rows of a table go with others of the same table.
+private func deletesMore(_ table: String, _ connection: Connection) throws -> Bool {
+    try StoredTable(table, connection)?.references(connection).contains {
+        $0.onDelete == "CASCADE" && TableLayout.folded($0.target) == TableLayout.folded(table)
+    } == true
 }
 
 extension Touched {

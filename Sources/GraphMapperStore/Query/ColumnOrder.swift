@@ -62,6 +62,8 @@ extension UInt: OrderedApart { static var columnOrder: ColumnOrder { .unsigned }
 extension Optional: OrderedApart where Wrapped: Storable {
     static var columnOrder: ColumnOrder { Wrapped.ordering }
 }
+/// By what is stored.
+extension Converted: OrderedApart { static var columnOrder: ColumnOrder { Form.Stored.ordering } }
 /// By the target's key.
 extension Ref: OrderedApart {
     static var columnOrder: ColumnOrder { D.ID.ordering }

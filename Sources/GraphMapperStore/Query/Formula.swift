@@ -20,7 +20,7 @@ indirect enum Formula: Sendable {
     /// A column of the row of a table that has this key; NULL if there is none.
     case lookUp(column: String, table: String, keyColumns: [String], key: Formula)
     /// Whether a text is found in the full-text index of the row's table.
-    case matches(Scope, table: String, String)
+    case matches(Scope, TextIndex, String)
     /// The row's place in an order, from 1.
     case place([Ordering])
     /// The text compared as a person of that locale does.

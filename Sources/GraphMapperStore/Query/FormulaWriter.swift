@@ -96,9 +96,10 @@ struct FormulaWriter {
             sql += "\(Dialect.row(columns)) = "
             try write(key)
             sql += ")"
-        case .matches(let scope, let table, let text):
-            let index = Dialect.quoted(table)
-            sql += "\(try name(scope)).rowid IN (SELECT rowid FROM \(index) WHERE \(index) MATCH "
+        case .matches(let scope, let index, let text):
+            let rows = try name(scope)
+            sql += Dialect.row(index.key.map { "\(rows).\(Dialect.quoted($0))" })
+            sql += " IN (SELECT \(index.sourceKey.joined(separator: ", ")) FROM \(index.source) WHERE \(index.match) "
             try write(.value(.text(text)))
             sql += ")"
         case .place(let order):

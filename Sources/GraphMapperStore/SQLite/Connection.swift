@@ -23,21 +23,56 @@ final class Connection: @unchecked Sendable {
     /// How many statements have run.
     private(set) var statementCount = 0
     let variableLimit: Int
+    /// Milliseconds that SQLite waits for others, with the thread.
+    private let patience: Int32
 
+    /// - Parameter path: a name that ``FilePath`` has made: no other is a URI.
     init(path: String, readOnly: Bool, busyTimeout: Double) throws {
         var opened: OpaquePointer?
         let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        let code = sqlite3_open_v2(path, &opened, access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let code = sqlite3_open_v2(path, &opened, path.hasPrefix("file:") ? flags | SQLITE_OPEN_URI : flags, nil)
         guard let opened, code == SQLITE_OK else {
             defer { sqlite3_close_v2(opened) }
             throw Self.error(code, opened.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory", path)
         }
         handle = opened
         variableLimit = Int(sqlite3_limit(opened, SQLITE_LIMIT_VARIABLE_NUMBER, -1))
-        sqlite3_busy_timeout(handle, Self.milliseconds(busyTimeout))
+        patience = Self.milliseconds(busyTimeout)
+        sqlite3_busy_timeout(handle, patience)
+        try harden()
         for setting in Dialect.settings(readOnly: readOnly) { try execute(setting) }
         try EngineFunctions.install(in: handle)
     }
+
+    /// A file may come from anybody: what it can make SQLite do is limited (https://sqlite.org/security.html).
+    private func harden() throws {
+        // What makes a file inconsistent is refused, such as writing to the tables that full-text indexes keep.
+        let code = graphmapper_configure(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
+        guard code == SQLITE_OK else { throw Self.error(code, String(cString: sqlite3_errstr(code)), "defensive mode") }
+        sqlite3_limit(handle, SQLITE_LIMIT_TRIGGER_DEPTH, 32)
+        sqlite3_limit(handle, SQLITE_LIMIT_WORKER_THREADS, 0)
+    }
+
+    /// Begins to write as soon as nobody else does, and waits without the thread. Who is cancelled does not begin.
+    func beginWriting() async throws {
+        // SQLite would keep the thread.
+        sqlite3_busy_timeout(handle, 0)
+        defer { sqlite3_busy_timeout(handle, patience) }
+        let end = ContinuousClock.now + .milliseconds(Int64(patience))
+        var pause = 1
+        while true {
+            do { return try execute(Dialect.beginWriting) } catch let error as StoreError where error.kind == .busy {
+                guard ContinuousClock.now < end else { throw error }
+            }
+            try await Task.sleep(for: .milliseconds(pause))
+            pause = min(pause * 2, 16)
+        }
+    }
+
+    /// Ends what is running, which throws a `CancellationError`. May be called by anybody for as long as the connection
+    /// is there.
+    func interrupt() { sqlite3_interrupt(handle) }
 
     /// Seconds as SQLite counts them: at most some 24 days; no number, and less than nothing, is nothing.
     static func milliseconds(_ seconds: Double) -> Int32 {
@@ -184,6 +219,8 @@ final class Connection: @unchecked Sendable {
         case (_, Extended.foreignKey):
             (kind, advice) = (.foreignKey, "a link points to a row that is not there")
         case (SQLITE_CONSTRAINT, _): (kind, advice) = (.constraint, "the value breaks a rule of its table")
+        case (SQLITE_ERROR, _) where text.hasSuffix("because it is a view"):
+            (kind, advice) = (.readOnly, "write to the tables that it shows")
         case (SQLITE_MISUSE, _): (kind, advice) = (.misuse, "the statement cannot be used here")
         default: (kind, advice) = (.database, "nothing was written")
         }

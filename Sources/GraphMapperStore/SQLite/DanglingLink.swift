@@ -16,13 +16,11 @@ struct DanglingLink {
     /// The error with the place of such a link: one that the transaction wrote or whose target it deleted, rather than
     /// one that was in the file before. Reads every table that has links; the transaction must be open still.
     func located(_ error: StoreError) throws -> StoreError {
-        let found = try connection.peekAll(
-            "SELECT \"table\", fkid, sum(count(*)) OVER () FROM pragma_foreign_key_check GROUP BY 1, 2", [])
+        let counts = try LinkFaults(connection).counts
         var links: [Link] = []
-        for row in found {
-            guard case .text(let table) = row[0], case .integer(let number) = row[1],
-                let stored = try StoredTable(table, connection),
-                let reference = try stored.references(connection).first(where: { $0.number == number })
+        for place in counts.keys.sorted(by: { ($0.table, $0.key) < ($1.table, $1.key) }) {
+            guard let stored = try StoredTable(place.table, connection),
+                let reference = try stored.references(connection).first(where: { $0.number == place.key })
             else { continue }
             links += try self.links(stored, reference)
         }
@@ -36,7 +34,8 @@ struct DanglingLink {
         error.message =
             "\(link.table)(\(text(link.key))).\(link.column) points to \(link.target)(\(text(link.targetKey))), which is "
             + "not there; insert it in the same transaction, or clear the link"
-        if case .integer(let count)? = found.first?[2], count > 1 { error.message += "; \(count) links are so" }
+        let count = counts.values.reduce(0, +)
+        if count > 1 { error.message += "; \(count) links are so" }
         return error
     }
 

@@ -43,6 +43,10 @@ enum Dialect {
     }
     /// Says about how many rows a table has, at the cost of a look-up.
     static func roughCount(_ table: String) -> String { "SELECT max(rowid) FROM \(quoted(table))" }
+    /// Says how many rows there are, but for more than `most`; they need no number.
+    static func count(_ table: String, most: Int) -> String {
+        "SELECT count(*) FROM (SELECT 1 FROM \(quoted(table)) LIMIT \(most))"
+    }
 
     // MARK: Conditions
 
@@ -125,7 +129,10 @@ enum Dialect {
     static func settings(readOnly: Bool) -> [String] {
         // A file that somebody else made may have triggers and views: they may not call functions that do more than
         // compute. The log is cut to its usual size after a large transaction.
-        ["PRAGMA foreign_keys = ON", "PRAGMA cache_size = -65536", "PRAGMA trusted_schema = OFF"]
+        [
+            "PRAGMA foreign_keys = ON", "PRAGMA cache_size = -65536", "PRAGMA trusted_schema = OFF",
+            "PRAGMA cell_size_check = ON",
+        ]
             + (readOnly
                 ? []
                 : [

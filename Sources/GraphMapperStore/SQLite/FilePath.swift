@@ -16,4 +16,21 @@ enum FilePath {
 
     /// What SQLite calls a database in memory.
     static let memory = ":memory:"
+
+    /// The same file, which nobody changes: nothing is locked, and no log looked for.
+    static func immutable(_ path: String) -> String { "file:\(escaped(path))?immutable=1" }
+
+    /// A database in memory that all connections of the process share which ask for that name.
+    static func sharedMemory(_ name: String) -> String { "file:/\(escaped(name))?vfs=memdb" }
+
+    private static func escaped(_ name: String) -> String {
+        name.utf8.map { byte in
+            let isPlain = byte == UInt8(ascii: "/") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
+            if isPlain || Unicode.Scalar(byte).properties.isAlphabetic && byte < 0x80 || (48...57).contains(byte) {
+                return String(Unicode.Scalar(byte))
+            }
+            let hex = String(byte, radix: 16)
+            return "%" + (hex.count == 1 ? "0" : "") + hex
+        }.joined()
+    }
 }

@@ -10,12 +10,18 @@ struct Installation {
     let steps: [String]
     let connection: Connection
 
+    /// Whether every table is somebody else's.
+    var isGuest: Bool { tables.allSatisfy(\.isAdopted) }
+
     /// Checks a file that is not to be written. Indexes do not matter to who reads.
     func check() throws {
         let header = try FileHeader(connection, newest: steps.count)
         var differences: [Difference] = []
         for table in tables {
-            if let stored = try StoredTable(table.name, connection) {
+            let stored = try StoredTable(table.name, connection)
+            if table.isAdopted {
+                differences += try Difference.adopting(table, stored, connection)
+            } else if let stored {
                 differences += try Difference.between(table, stored, connection)
             } else {
                 differences.append(
@@ -65,7 +71,10 @@ struct Installation {
         var differences: [Difference] = []
         var indexes: [(TableLayout, [StoredTable.Index])] = []
         for table in tables {
-            if let stored = try StoredTable(table.name, connection) {
+            let stored = try StoredTable(table.name, connection)
+            if table.isAdopted {
+                differences += try Difference.adopting(table, stored, connection)
+            } else if let stored {
                 differences += try Difference.between(table, stored, connection)
                 indexes.append((table, try stored.indexes(connection)))
             } else {
@@ -74,15 +83,22 @@ struct Installation {
             }
         }
         try refuse(differences, header)
-        if try StoredTable(ChangeLog.table, connection) == nil { steps.append(Step(sql: ChangeLog.definition)) }
+        // A guest keeps no books in a file of others, but for the migration steps that it has taken there.
+        if isGuest, !header.isThere, self.steps.isEmpty { return [] }
+        if !isGuest, try StoredTable(ChangeLog.table, connection) == nil {
+            steps.append(Step(sql: ChangeLog.definition))
+        }
         steps += try indexChanges(indexes)
-        for table in tables where table.owner == nil {
+        for table in tables where table.owner == nil && !table.isAdopted {
             let stored = try TextIndex.stored(of: table.name, connection)
             guard stored != table.text?.definition else { continue }
             if stored != nil { steps += TextIndex.drops(of: table.name).map { Step(sql: $0) } }
             steps += (table.text?.statements ?? []).map { Step(sql: $0) }
         }
-        return steps + header.statements(tables, steps: self.steps).map { Step(sql: $0.sql, values: $0.values) }
+        return steps
+            + header.statements(tables.filter { !$0.isAdopted }, steps: self.steps).map {
+                Step(sql: $0.sql, values: $0.values)
+            }
     }
 
     // MARK: Indexes
@@ -182,7 +198,7 @@ struct Installation {
 }
 
 /// What a table in the file has otherwise than its record, and what to do about it.
-private struct Difference: CustomStringConvertible {
+struct Difference: CustomStringConvertible {
     let table: String
     let column: String?
     private let text: String

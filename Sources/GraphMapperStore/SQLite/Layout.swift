@@ -33,15 +33,20 @@ struct Layout {
             }
         }
         for index in R.indexes {
-            let columns = index.paths.flatMap { schema.columnNames(at: $0) ?? [] }
+            let columns = index.names
             if index.kind == .text {
-                table.text = TextIndex(table: schema.name, columns: columns)
+                table.text = R.textIndex
             } else {
+                // One whose filter cannot be written is a mistake, which opening raises before the layout is used.
                 table.add(columns, isUnique: index.isUnique, filter: (try? index.filterText()) ?? nil)
             }
         }
         table.indexLinks()
-        tables = [table] + lists
+        tables = ([table] + lists).map { table in
+            var table = table
+            table.isAdopted = R.isAdopted
+            return table
+        }
     }
 
     private static func list<R: StoredRecord>(
@@ -118,6 +123,8 @@ struct TableLayout {
     var text: TextIndex?
     /// Whether rows lie in the order of the key.
     var isClustered = false
+    /// Whether something else has made it, and keeps it.
+    var isAdopted = false
 
     init(name: String, record: String, key: [String]) {
         self.name = name
@@ -173,6 +180,7 @@ struct TableLayout {
                 "\(name): \(record) and \(other.record) have another \(what); give it the same type in both")
         }
         if key != other.key { differ("key") }
+        if isAdopted != other.isAdopted { differ("isAdopted") }
         for column in other.columns {
             if let own = columns.first(where: { $0.name == column.name }) {
                 if Dialect.type(own) != Dialect.type(column) { differ(column.name) }

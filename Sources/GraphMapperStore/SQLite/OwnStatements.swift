@@ -12,6 +12,16 @@ extension Connection {
         return try rows(sql, values)
     }
 
+    /// The rows of one that writes nothing.
+    func rowsRead(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
+        try withStatement(sql, [], isCached: true) { statement in
+            guard statement.isReading else {
+                throw StoreError(.misuse, "the statement writes, in a transaction that reads; use write", sql: sql)
+            }
+        }
+        return try rowsOwn(sql, values)
+    }
+
     private static func checkLeavesTransaction(_ sql: String) throws {
         let words = SQLWords(sql).prefix(3).map { $0.uppercased() }
         switch words.first {

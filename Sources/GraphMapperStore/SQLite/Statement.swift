@@ -86,6 +86,7 @@ final class Statement {
         switch code {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
+        case SQLITE_INTERRUPT: throw CancellationError()
         default: throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
         }
     }
@@ -102,6 +103,8 @@ final class Statement {
     private static let much = 4096
 
     var columnCount: Int32 { sqlite3_column_count(handle) }
+    /// Whether it leaves the file as it is.
+    var isReading: Bool { sqlite3_stmt_readonly(handle) != 0 }
 
     /// The current row's values.
     var values: [StoredValue] { (0..<columnCount).map(value) }

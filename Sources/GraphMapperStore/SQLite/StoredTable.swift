@@ -33,7 +33,14 @@ struct StoredTable {
         var sql: String?
     }
 
+    /// What it is; the raw values are SQLite's words.
+    enum Kind: String {
+        case table, view, virtual, shadow
+    }
+
+    /// As the file has it; names are found whatever their case.
     let name: String
+    let kind: Kind
     let columns: [Column]
     let key: [String]
     /// Whether rows have no number: the table is `WITHOUT ROWID`, or no table but a view.
@@ -41,23 +48,30 @@ struct StoredTable {
 
     /// - Returns: nil if the file has no such table.
     init?(_ name: String, _ connection: Connection) throws {
-        self.name = name
+        // A temporary view, which the app makes on each connection, hides what the file has.
+        let found = try connection.peekAll(
+            "SELECT name, type, wr FROM pragma_table_list(?) WHERE schema = 'main' OR schema = 'temp' AND type = 'view' "
+                + "ORDER BY schema DESC", [.text(name)]
+        ).first
+        guard let found, case .text(let stored) = found[0], case .text(let word) = found[1],
+            let kind = Kind(rawValue: word)
+        else { return nil }
+        self.name = stored
+        self.kind = kind
+        isWithoutRowID = kind == .view || found[2] != .integer(0)
         var columns: [Column] = []
         var key: [(place: Int64, name: String)] = []
+        // Generated columns are among them, hidden ones of virtual tables not.
         for row in try connection.peekAll(
-            "SELECT name, type, \"notnull\", pk FROM pragma_table_info(?)", [.text(name)])
+            "SELECT name, type, \"notnull\", pk FROM pragma_table_xinfo(?) WHERE hidden <> 1", [.text(name)])
         {
             guard case .text(let name) = row[0], case .text(let type) = row[1], case .integer(let place) = row[3]
             else { continue }
             columns.append(Column(name: name, type: type.uppercased(), isNullable: row[2] == .integer(0)))
             if place > 0 { key.append((place, name)) }
         }
-        guard !columns.isEmpty else { return nil }
         self.columns = columns
         self.key = key.sorted { $0.place < $1.place }.map(\.name)
-        let kind = try connection.peekAll(
-            "SELECT 1 FROM pragma_table_list(?) WHERE schema = 'main' AND type = 'table' AND NOT wr", [.text(name)])
-        isWithoutRowID = kind.isEmpty
     }
 
     /// The foreign keys, as far as the table's definition says them.

@@ -30,7 +30,9 @@ extension Connection {
             _ = try Statement(handle, sql)
         }
         // Full-text indexes follow their tables.
-        let indexes = try peekAll("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'", [])
+        let indexes = try peekAll(
+            "SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%' UNION ALL "
+                + "SELECT name || '_keys' FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%'", [])
         let found = notes.touched.filter { !indexes.contains([.text($0.table)]) }
         if touched.bySQL.count >= 256 { touched.bySQL.removeAll() }
         touched.bySQL[sql] = found
@@ -39,15 +41,27 @@ extension Connection {
 }
 
 extension Connection {
-    /// Whether the file has triggers.
-    func hasTriggers() throws -> Bool {
+    /// Whether the file has triggers, or foreign keys that write: those of ordered links, which go with their owners, do
+    /// not count.
+    func hasTriggers(besides lists: [String: ListOwner]) throws -> Bool {
         try forgetOldSchema()
         if let known = touched.hasTriggers { return known }
-        let found = try peek(
+        let triggers = try peek(
             "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger') "
                 + "OR EXISTS (SELECT 1 FROM sqlite_temp_schema WHERE type = 'trigger')")
-        touched.hasTriggers = found == .integer(1)
-        return found == .integer(1)
+        let found = try triggers == .integer(1) || hasActions(besides: lists)
+        touched.hasTriggers = found
+        return found
+    }
+
+    private func hasActions(besides lists: [String: ListOwner]) throws -> Bool {
+        let tables = try peekAll(
+            "SELECT DISTINCT t.name FROM sqlite_schema AS t, pragma_foreign_key_list(t.name) AS f WHERE t.type = 'table' "
+                + "AND (f.on_delete NOT IN ('NO ACTION', 'RESTRICT') OR f.on_update NOT IN ('NO ACTION', 'RESTRICT'))",
+            [])
+        return tables.contains { row in
+            if case .text(let table) = row[0] { lists[table] == nil } else { false }
+        }
     }
 
     /// What is known of triggers is not once one may have come or gone.

@@ -176,7 +176,7 @@ private struct WrongDocument: StoredRecord {
 
     @Test func `a large blob comes back`() async throws {
         let store = try await Engine.open(EveryType.self)
-        let data = Data(repeating: 7, count: 20_000_000)
+        let data = Data(repeating: 7, count: 100_000_000)
         try await store.write { try await $0.insert(EveryType(id: 1, data: data)) }
         #expect(try await store.find(EveryType.self, 1)?.data == data)
     }

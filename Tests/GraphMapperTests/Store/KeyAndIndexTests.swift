@@ -192,6 +192,38 @@ private struct WrongLink: StoredRecord {
         await #expect(throws: GraphError.self) { try await plain.search(Query(PlainLeafletRow.self), for: .words("a")) }
     }
 
+    @Test func `an index is right after somebody else has compacted the file, and after keys have changed`()
+        async throws
+    {
+        let file = temporaryFile()
+        let store = try await GraphStore.open(.file(file), LeafletRow.self)
+        let rows = (0..<30).map { number in
+            LeafletRow("leaf \(number)", "word\(number)", number: number)
+        }
+        try await store.write { tx in
+            for row in rows { try await tx.insert(row) }
+            for row in rows.prefix(20) { try await tx.delete(LeafletRow.self, row.id) }
+        }
+        try SQLiteShell.run("VACUUM;\n", on: file)
+        func isRight(_ row: LeafletRow, _ id: UUID) async throws -> Bool {
+            let query = Query(LeafletRow.self)
+            let hits = try await store.search(query, for: .words(row.body ?? ""))
+            let found = try await store.fetch(query.matching(.words(row.body ?? "")))
+            return hits.map(\.record.id) == [id] && hits[0].snippet.contains("«") && found.map(\.id) == [id]
+        }
+        for row in rows.dropFirst(20) { #expect(try await isRight(row, row.id)) }
+        let id = UUID()
+        try await store.write {
+            try await $0.execute(
+                "UPDATE note SET id = ?, body = body || ' more' WHERE id = ?",
+                id.storedValues + rows[25].id.storedValues)
+        }
+        #expect(try await isRight(rows[25], id))
+        #expect(try await store.search(Query(LeafletRow.self), for: .words("more")).map(\.record.id) == [id])
+        #expect(try await store.changeRecords().allSatisfy { $0.table == "note" })
+        #expect(try await store.checkIntegrity().isSound)
+    }
+
     @Test func `whatever a person types is no mistake`() async throws {
         let store = try await GraphStore.open(.inMemory, LeafletRow.self)
         try await store.write { try await $0.insert(LeafletRow("a b c", "ab")) }

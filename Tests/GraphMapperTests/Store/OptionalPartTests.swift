@@ -77,3 +77,36 @@ private struct Pair: StoredRecord {
         #expect(error?.message.contains("the columns left, right, text") == true)
     }
 }
+
+private struct PlacedRow: StoredRecord {
+    let id: Int
+    var spot: Spot?
+    static let schema = Schema<Self>("placed") { row in try Self(id: row("id", \.id), spot: row("spot", \.spot)) }
+    static let indexes: [Index<Self>] = [
+        .on { $0.spot.latitude }, .unique { ($0.spot.note, $0.id) },
+        .on { $0.spot.note }.where { $0.spot.latitude > 1 },
+    ]
+}
+private struct ComputedPlace: StoredRecord {
+    let id: Int
+    static let schema = Schema<Self>("computed") { row in try Self(id: row("id", \.id)) }
+    static let indexes: [Index<Self>] = [.on { $0.id + 1 }]
+}
+
+@Suite struct `Indexes by a closure` {
+    @Test func `parts of optional embedded values have them`() async throws {
+        let store = try await GraphStore.open(.inMemory, PlacedRow.self)
+        let indexes = try StoredTable.indexes(of: "placed", store.writer)
+        #expect(indexes.map(\.columns) == [["spot_latitude"], ["spot_note", "id"], ["spot_note"]])
+        #expect(indexes.map(\.isUnique) == [false, true, false] && indexes.map(\.isPlain) == [true, true, false])
+        let plan = try await store.explain(Query(PlacedRow.self).where { $0.spot.latitude == 2 })
+        #expect("\(plan)".contains("placed_spot_latitude"), "\(plan)")
+    }
+
+    @Test func `what is no column is a mistake`() async throws {
+        let error = await #expect(throws: GraphError.self) {
+            _ = try await GraphStore.open(.inMemory, ComputedPlace.self)
+        }
+        #expect(error?.message.contains("an index is on columns alone") == true, "\(String(describing: error))")
+    }
+}

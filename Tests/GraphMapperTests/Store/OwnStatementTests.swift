@@ -100,3 +100,30 @@ private struct Entry: StoredRecord {
         #expect(try await GraphStore.open(.file(name), Entry.self).count(Query(Entry.self)) == 1)
     }
 }
+
+@Suite struct `Rows of one's own statements` {
+    @Test func `a read reads, and refuses what writes`() async throws {
+        for location in [GraphStore.Location.inMemory, .file(temporaryFile())] {
+            let store = try await GraphStore.open(location, Entry.self)
+            try await store.write { try await $0.insert(contentsOf: (0..<3).map { Entry(id: $0, text: "\($0)") }) }
+            let rows = try await store.read {
+                try await $0.rows("SELECT text FROM entry WHERE id >= ? ORDER BY id", [.integer(1)])
+            }
+            #expect(rows == [[.text("1")], [.text("2")]])
+            for sql in ["DELETE FROM entry", "COMMIT", "INSERT INTO entry VALUES (9, 'x') RETURNING id"] {
+                let error = await #expect(throws: StoreError.self) {
+                    _ = try await store.read { try await $0.rows(sql) }
+                }
+                #expect(error?.kind == .misuse)
+            }
+            #expect(try await store.count(Query(Entry.self)) == 3)
+        }
+    }
+
+    @Test func `a write may return rows, and is noted`() async throws {
+        let store = try await GraphStore.open(.inMemory, Entry.self)
+        let rows = try await store.write { try await $0.rows("INSERT INTO entry VALUES (9, 'x') RETURNING id") }
+        #expect(rows == [[.integer(9)]])
+        #expect(try await store.changeRecords().map(\.kind) == [.insert])
+    }
+}
