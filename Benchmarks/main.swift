@@ -28,6 +28,7 @@ try await benchmarkRecords(harness, workload)
 try await benchmarkQueries(harness)
 try await benchmarkObservation(harness)
 try await benchmarkWriteback(harness)
+if #available(macOS 14, iOS 17, *) { try await benchmarkTracking(harness) }
 
 let encoder = JSONEncoder()
 encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

@@ -47,7 +47,8 @@ public final class GraphStore: Sendable {
     let records: Set<ObjectIdentifier>
     /// The columns of each table's unique indexes, its key's not among them, as the file has them.
     let uniques = Locked<[String: [[String]]]>([:])
-    private let hasAdopted: Bool
+    /// Tables that something else has made.
+    private let adopted: Set<String>
     /// Whether other stores share its memory.
     private let isShared: Bool
     /// The tables of ordered links.
@@ -95,7 +96,7 @@ public final class GraphStore: Sendable {
         try Self.validate(records)
         self.records = Set(records.map { ObjectIdentifier($0) })
         let tables = try TableLayout.merged(records.flatMap { Layout($0).tables })
-        hasAdopted = tables.contains(where: \.isAdopted)
+        adopted = Set(tables.filter(\.isAdopted).map(\.name))
         lists = Dictionary(
             tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
         linkEffects = LinkEffect.all(tables)
@@ -241,10 +242,11 @@ public final class GraphStore: Sendable {
     private func write<T>(knowing: [Hub.ID], _ body: (WriteTransaction) async throws -> T) async throws -> T {
         try await exclusively {
             let transaction = WriteTransaction(
-                writer, lists: lists, effects: linkEffects, isLogged: isLogged, hub: hub, knowing: knowing)
+                writer, lists: lists, effects: linkEffects, adopted: adopted, isLogged: isLogged, hub: hub,
+                knowing: knowing)
             return try await self.transaction(isWrite: true, transaction) { transaction in
                 // Foreign keys that others have declared may be checked at once.
-                if hasAdopted { try writer.executeUncounted("PRAGMA defer_foreign_keys = ON", []) }
+                if !adopted.isEmpty { try writer.executeUncounted("PRAGMA defer_foreign_keys = ON", []) }
                 try lookForOthers()
                 return try await body(transaction)
             }

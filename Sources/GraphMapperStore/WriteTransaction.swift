@@ -12,23 +12,25 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     let knowing: [Hub.ID]
     /// The last key that rows of each table were given.
     var newKeys: [String: Int64] = [:]
-    /// The adopted tables among them.
-    var keysOfOthers: Set<String> = []
+    /// Tables that something else has made.
+    let adopted: Set<String>
     /// What sessions that have joined do if it is undone.
     private var restores: [() throws -> Void] = []
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
     ///   - effects: what rules do when rows of each table are deleted.
+    ///   - adopted: tables that something else has made.
     ///   - isLogged: whether the file has change records.
     ///   - hub: those who are told.
     ///   - knowing: observers that know what is written.
     init(
-        _ connection: Connection, lists: [String: ListOwner], effects: [String: [LinkEffect]], isLogged: Bool, hub: Hub,
-        knowing: [Hub.ID]
+        _ connection: Connection, lists: [String: ListOwner], effects: [String: [LinkEffect]], adopted: Set<String>,
+        isLogged: Bool, hub: Hub, knowing: [Hub.ID]
     ) {
         self.lists = lists
         self.effects = effects
+        self.adopted = adopted
         self.isLogged = isLogged
         self.hub = hub
         self.knowing = knowing

@@ -166,6 +166,11 @@ extension Step {
                 table, core, C.self, bit, ids: { id($0).map { [$0] } ?? [] }, linked: { model($0).map { [$0] } ?? [] })
         }
         step.freeze = { freeze($0, model, set) }
+        step.before = { table, slot, core in
+            guard let targets = try? core.table(C.self) else { return [] }
+            let old = table.withPointer(to: slot, of: table.snapshots, id)
+            return old.flatMap { targets.model($0) }.map { [$0] } ?? []
+        }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
             if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }

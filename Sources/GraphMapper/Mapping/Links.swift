@@ -158,6 +158,28 @@ where
                 isList: true))
     }
 
+    /// By a set of `Ref`s; the model keeps a set.
+    public init(_ from: KeyPath<D, Set<Ref<C>>>, _ to: ReferenceWritableKeyPath<D.Model, Set<C.Model>>)
+    where C.Model: Hashable {
+        func ids(_ dto: UnsafePointer<D>) -> Set<IDKey<C.ID>> { Set(dto.pointee[keyPath: from].map { IDKey($0.id) }) }
+        var step: Step<D> = .list(
+            from, to, get: { Array($0.pointee[keyPath: from]) }, models: { Array($0[keyPath: to]) },
+            set: { $0[keyPath: to] = Set($1) })
+        step.isSame = { ids($0) == ids($1) }
+        step.isClean = { snapshot, object, core in
+            let targets = try core.table(C.self)
+            let (old, new) = (ids(snapshot), object[keyPath: to])
+            return old.count == new.count
+                && new.allSatisfy { !targets.isDeleted($0) && old.contains(IDKey(targets.mapping.idOf($0))) }
+        }
+        step.answer = { object, _, core in
+            let targets = try core.table(C.self)
+            return Set(object[keyPath: to].filter { !targets.isDeleted($0) }.map { Ref<C>(targets.mapping.idOf($0)) })
+        }
+        step.isSet = true
+        self.init(step)
+    }
+
     /// Nested DTOs.
     @inlinable @inline(__always)
     public init(

@@ -25,6 +25,8 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     @usableFromInline let idOf: (D.Model) -> D.ID
     private let hasID: Bool
     let mistakes: [String]
+    /// Calls back when a property of the model is set; nil if nobody listens.
+    var track: Tracking<D.Model>.Track?
 
     /// - Parameters:
     ///   - make: the model's initializer; called once for each object that the session has not seen.

@@ -78,6 +78,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var assign: ((D.Model, [AnyObject]) -> Void)?
     /// Whether the link may lead to more than one object.
     @usableFromInline var isMany = false
+    /// Whether the order of what it leads to means nothing.
+    var isSet = false
     /// What the links of the table have led to and no longer do, each with its owner. It is given ``bit``.
     @usableFromInline var letGo: ((Table<D>, SessionCore, UInt64) -> [(AnyObject, AnyObject)])?
     /// What a list of the slot's object held when it was last filled or saved.
@@ -86,6 +88,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var named: ((D.Model) -> AnyObject?)?
     /// Whether the property counts the updates of its row.
     var isVersion = false
+    /// What gives objects their ids, if the database does.
+    var keys: KeyGiver<D.Model>?
     /// What keeps the link as it is now: what it answers puts that back.
     @usableFromInline var freeze: ((D.Model) -> () -> Void)?
     /// What is wrong with the entry, in a sentence.

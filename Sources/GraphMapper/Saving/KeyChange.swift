@@ -122,8 +122,11 @@ extension Table {
                         step.property == properties[place].path && step.link == nil
                     }), let read = step.read, let answer = step.answer
                 else { continue }
+                // An id that does not encode is an edit, which a save reports; it follows nothing.
                 guard let now = try? answer(model, row, core), let value = moved(now) else { continue }
                 let copy = try with([place: value], row)
+                // Whether the new id can be converted is asked now, before anything has changed; then it can be read.
+                try withUnsafePointer(to: copy) { try step.check?($0) }
                 changes.append { withUnsafePointer(to: copy) { try? read($0, model) } }
             }
             guard !values.isEmpty else { continue }

@@ -49,7 +49,9 @@ extension GraphSession {
             return ChangeSet()
         }
         do {
-            return try await write(policy, reading: kept) { _ in plan }
+            return try await write(policy, reading: kept) { [core] sink in
+                plan.unkeyed.isEmpty ? plan : try await core.plan(scope, in: sink)
+            }
         } catch let again as SaveAgain {
             throw again
         } catch {
@@ -58,7 +60,7 @@ extension GraphSession {
             return try await write(policy, reading: kept) { [core] sink in
                 guard let source = sink as? any GraphSource else { throw error }
                 for table in core.order where table.hasInsertions { _ = try await table.lookUp(in: source) }
-                return try core.plan(scope)
+                return try await core.plan(scope, in: sink)
             }
         }
     }
@@ -78,8 +80,10 @@ extension GraphSession {
             }
         } catch {
             core.startLoad()
+            core.takeKeysBack()
             throw error
         }
+        core.keyed = []
         core.commit(committed)
         if !resolver.merged.isEmpty { try core.materialise() }
         return ChangeSet(resolver.applied)

@@ -60,5 +60,6 @@ extension Table {
         (snapshots, filled, vanished, edited) = ([], [], [], [:])
         (records, rows, inserting, baselines) = ([:], [:], [], [:])
         for holding in holdings.values { holding.forgetAll() }
+        tracking?.keep([])
     }
 }

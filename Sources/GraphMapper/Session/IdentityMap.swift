@@ -105,6 +105,13 @@ import Foundation
         if slot == models.count - 1, !isStored { models.removeLast() } else { models[slot] = nil }
     }
 
+    /// The slots whose objects nothing else refers to.
+    func slotsHeldOnlyHere() -> [Int] {
+        models.withUnsafeMutableBufferPointer { models in
+            models.indices.filter { isKnownUniquelyReferenced(&models[$0]) }
+        }
+    }
+
     func reserve(_ count: Int) {
         slots.reserveCapacity(slots.count + count)
         models.reserveCapacity(models.count + count)

@@ -99,6 +99,7 @@ extension Table {
         _ step: Step<D>, _ slot: Int, _ model: D.Model, _ theirs: UnsafePointer<D>,
         _ read: (UnsafePointer<D>, D.Model) throws -> Void
     ) throws {
+        // A value of the app's that does not encode is kept, and a save says what is wrong with it.
         guard let merge = core.merge, let isSame = step.isSame, let old = snapshots[slot],
             let place = place(of: step), withUnsafePointer(to: old, { !isSame($0, theirs) }),
             let mine = try? storedValues(step, place, model, old)

@@ -22,6 +22,8 @@ public final class SessionCore {
     /// What the backing checks.
     var uniqueColumns: (String) -> [[String]] = { _ in [] }
     var defersForeignKeys: () -> Bool = { true }
+    /// Objects that the save under way has given keys.
+    var keyed: [UnkeyedObject] = []
     /// Called when everything is gathered and made, before any model is touched.
     var beforeTouching: (() throws -> Void)?
 
@@ -138,10 +140,14 @@ public final class SessionCore {
             for table in order { table.unmake() }
             throw error
         }
-        do { try beforeTouching?() } catch {
+        do { try quietly { try beforeTouching?() } } catch {
             for table in order { table.unmake() }
             throw error
         }
+        if order.contains(where: { $0.isPayload && $0.hasArrived }) { try setModels() } else { try quietly(setModels) }
+    }
+
+    private func setModels() throws {
         for table in order { try table.readFields() }
         for table in order { try table.linkModels() }
         let hasVanished = order.contains { $0.hasVanishing }
@@ -163,7 +169,9 @@ public final class SessionCore {
     // MARK: Writing back
 
     /// Makes the session agree with what was stored.
-    func commit(_ plan: WritePlan) {
+    func commit(_ plan: WritePlan) { quietly { settle(plan) } }
+
+    private func settle(_ plan: WritePlan) {
         for object in plan.ruledOut where object.table.hide(object.object) {
             object.table.forgetAdded(object.object)
         }

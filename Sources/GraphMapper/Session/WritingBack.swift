@@ -9,7 +9,10 @@ extension Table {
             // One that was deleted and is added again, or a new one in its place, takes over what is stored.
             let isReplaced = identity.deleted.remove(slot) != nil
             guard isReplaced || identity.models[slot] === model else { throw twoInstances(model) }
-            if identity.models[slot] !== model, slot < filled.count { filled[slot] = .max }
+            if identity.models[slot] !== model {
+                if slot < filled.count { filled[slot] = .max }
+                markAsEdited(model)
+            }
             identity.models[slot] = model
         }
         added.append(model)
@@ -68,6 +71,7 @@ extension Table {
     }
 
     func resetWalk() {
+        markTracked()
         for holding in holdings.values { holding.startWalk() }
         found = []
         walked = 0
@@ -148,6 +152,7 @@ extension Table {
             } else {
                 let new = try record(of: model)
                 inserting.append(new.id)
+                noteKey(of: model, in: &plan)
                 settle(new, model, &plan)
                 let change = schema.insertion(of: new)
                 plan.inserts[rank, default: []].append(change.row)
@@ -213,6 +218,7 @@ extension Table {
         grow(to: slot + 1)
         snapshots[slot] = dto
         filled[slot] = .max
+        tracking?.follow(model)
         return slot
     }
 
