@@ -28,6 +28,10 @@ public final class GraphStore: Sendable {
         public var readers = 4
         /// Seconds between two looks for what others have written to the file, while something is observed.
         public var watchInterval = 0.2
+        /// Whether every program that writes to the file does it through a store, as an app and its extensions may: then
+        /// observers are told of what others write by its change records, row by row, and of nothing else. If not, SQLite
+        /// says that somebody has written, but not what, and all that is observed is read again.
+        public var onlyStoresWrite = false
         /// The steps from the first version of the schema to the newest.
         public var migrations: [Migration] = []
         /// Sees a step's name, and what part of it is done, from 0 to 1. Called now and then while a migration runs.
@@ -144,7 +148,10 @@ public final class GraphStore: Sendable {
     /// Tells the observers if somebody else has written. Whoever calls it holds the writer.
     func lookForOthers() throws {
         guard hub.isNeeded, try others?.haveWritten(writer) == true else { return }
-        hub.publishEverything()
+        guard options.onlyStoresWrite, isLogged else { return hub.publishEverything() }
+        let records = try ReadTransaction(writer).knownRecords(after: hub.told)
+        guard let first = records.first, let last = records.last else { return }
+        hub.publish(records.map { Touch($0) }, records: first.sequence...last.sequence)
     }
 
     /// Looks now and then whether somebody else has written, for as long as anybody observes.

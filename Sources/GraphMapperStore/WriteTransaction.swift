@@ -6,7 +6,9 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private let effects: [String: [LinkEffect]]
     /// Whether the file has change records.
     private let isLogged: Bool
-    var log = ChangeLog()
+    var log: ChangeLog
+    /// Columns that observers have pinned to a value, by table.
+    let pins: [String: [String]]
     let hub: Hub
     /// Observers that know what is written.
     let knowing: [Hub.ID]
@@ -32,6 +34,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         self.effects = effects
         self.adopted = adopted
         self.isLogged = isLogged
+        log = ChangeLog(observed: hub.tables)
+        pins = hub.pinnedColumns
         self.hub = hub
         self.knowing = knowing
         super.init(connection)
@@ -90,6 +94,10 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         try check()
         let table = connection.table(R.self)
         guard !patch.paths.isEmpty else { return try table.has(patch.key, connection) }
+        if !pins.isEmpty {
+            try noteBefore(
+                .update, R.schema.name, R.keyColumnNames, patch.key, try table.columns(of: patch, connection))
+        }
         return try table.apply(patch, connection, &log)
     }
 
@@ -97,6 +105,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     @discardableResult
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
+        if !pins.isEmpty { try noteBefore(.delete, R.schema.name, R.keyColumnNames, id.storedValues) }
         return try deleting(from: R.schema.name) { try connection.table(type).delete(id, connection, &log) }
     }
 
@@ -186,11 +195,13 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             try connection.execute(try insertion(row.table, row.columns), row.values)
             log.note(.insert, row.table, row.key)
         case .update(let row):
+            try noteBefore(.update, row.table, row.keyColumns, row.key, row.columns + row.unread)
             try connection.execute(
                 RowStatements.update(row), row.values + row.unreadValues + row.key + row.expected)
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
             if !row.isInterim { log.note(.update, row.table, row.key, row.columns + row.unread) }
         case .delete(let row):
+            try noteBefore(.delete, row.table, row.keyColumns, row.key)
             try deleting(from: row.table) {
                 try connection.execute(RowStatements.delete(row), row.key + row.expected)
             }
