@@ -207,8 +207,6 @@ struct ChangeLog {
         entries[place].add(Row(key: nil, columns: columns, place: count))
     }
 
-    var isEmpty: Bool { count == 0 }
-
     /// Whether what a row held before is of use, and not known.
     func wantsBefore(_ kind: ChangeRecord.Kind, _ table: String, _ key: [StoredValue]) -> Bool {
         before[table]?[key] == nil
@@ -219,6 +217,8 @@ struct ChangeLog {
     mutating func note(before values: [String: StoredValue], _ table: String, _ key: [StoredValue]) {
         before[table, default: [:]][key] = values
     }
+
+    var isEmpty: Bool { count == 0 }
 
     /// Whether that row was written, or may have been.
     func has(_ table: String, _ key: [StoredValue]) -> Bool {

@@ -51,7 +51,7 @@ public final class GraphStore: Sendable {
     let records: Set<ObjectIdentifier>
     /// The columns of each table's unique indexes, its key's not among them, as the file has them.
     let uniques = Locked<[String: [[String]]]>([:])
-    /// Tables that something else has made.
+    /// The names of adopted tables.
     private let adopted: Set<String>
     /// Whether other stores share its memory.
     private let isShared: Bool
@@ -100,7 +100,7 @@ public final class GraphStore: Sendable {
         try Self.validate(records)
         self.records = Set(records.map { ObjectIdentifier($0) })
         let tables = try TableLayout.merged(records.flatMap { Layout($0).tables })
-        adopted = Set(tables.filter(\.isAdopted).map(\.name))
+        adopted = Set(tables.lazy.filter(\.isAdopted).map(\.name))
         lists = Dictionary(
             tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
         linkEffects = LinkEffect.all(tables)

@@ -42,8 +42,8 @@ extension WriteTransaction {
     }
 
     private func lastKey(_ table: String, _ column: String) throws -> Int64 {
-        let greatest = try connection.peek(
-            "SELECT coalesce(max(\(Dialect.quoted(column))), 0) FROM \(Dialect.quoted(table))")
+        let key = Dialect.quoted(column)
+        let greatest = try connection.peek("SELECT coalesce(max(\(key)), 0) FROM \(Dialect.quoted(table))")
         guard case .integer(let last)? = greatest else { return 0 }
         return max(0, last, try adopted.contains(table) ? lastOfSequence(table) : lastGiven(table))
     }

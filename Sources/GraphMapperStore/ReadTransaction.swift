@@ -52,6 +52,10 @@ public class ReadTransaction: ImmediateSource {
     /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse` for one that begins or ends a transaction, and for
     ///   one that writes where the transaction only reads.
     public func rows(_ sql: String, _ values: [StoredValue] = []) async throws -> [[StoredValue]] {
+        try ownRows(sql, values)
+    }
+
+    func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
         try check()
         return try connection.rowsRead(sql, values)
     }

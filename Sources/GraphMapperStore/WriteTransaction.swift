@@ -3,9 +3,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastInsertion: (table: String, columns: [String], statement: Statement)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
+    /// What rules do when rows of each table are deleted.
     private let effects: [String: [LinkEffect]]
     /// Whether the file has change records.
     private let isLogged: Bool
+    /// Adopted tables, by name.
+    let adopted: Set<String>
     var log: ChangeLog
     /// Columns that observers have pinned to a value, by table.
     let pins: [String: [String]]
@@ -14,15 +17,13 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     let knowing: [Hub.ID]
     /// The last key that rows of each table were given.
     var newKeys: [String: Int64] = [:]
-    /// Tables that something else has made.
-    let adopted: Set<String>
     /// What sessions that have joined do if it is undone.
     private var restores: [() throws -> Void] = []
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
     ///   - effects: what rules do when rows of each table are deleted.
-    ///   - adopted: tables that something else has made.
+    ///   - adopted: the adopted tables' names.
     ///   - isLogged: whether the file has change records.
     ///   - hub: those who are told.
     ///   - knowing: observers that know what is written.
@@ -125,18 +126,22 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse`, and nothing is run, for one that begins or ends
     ///   a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
-        _ = try await rows(sql, values)
+        _ = try ownRows(sql, values)
     }
 
-    public override func rows(_ sql: String, _ values: [StoredValue] = []) async throws -> [[StoredValue]] {
+    override func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
         try check()
+        return try noting(sql) { try connection.rowsOwn(sql, values) }
+    }
+
+    private func noting<T>(_ sql: String, _ body: () throws -> T) throws -> T {
         let before = connection.totalChangeCount
-        let rows = try connection.rowsOwn(sql, values)
-        guard connection.totalChangeCount != before else { return rows }
+        let result = try body()
+        guard connection.totalChangeCount != before else { return result }
         for touched in try connection.touched(by: sql) {
             note(rowsOf: touched.table, touched.kind, touched.columns)
         }
-        return rows
+        return result
     }
 
     /// Notes rows whose keys are not known, of a record's table or of an ordered link's.
@@ -181,8 +186,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
         try check()
-        for (place, change) in zip(changes.indices, changes) {
-            if let found = try mismatch(of: change) { return ChangeSet.Mismatch(place: place, found: found) }
+        for place in changes.indices {
+            if let found = try mismatch(of: changes[place]) { return ChangeSet.Mismatch(place: place, found: found) }
         }
         return nil
     }
@@ -281,11 +286,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             if connection.changeCount == 0 {
                 return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))
             }
-            try connection.executeEach(
-                list.insert,
-                stride(from: width, to: link.targets.count, by: width).lazy.map { start in
-                    link.key + [.integer(Int64(start / width + 1) * Layout.gap)] + link.targets[start..<start + width]
-                })
+            let position = link.key.count
+            try connection.executeEach(list.insert, 1..<link.targets.count / width) { statement, place in
+                if place == 1 { try statement.bind(link.key[...], at: 0) }
+                try statement.bind(.integer(Int64(place + 1) * Layout.gap), at: position)
+                try statement.bind(link.targets[place * width..<(place + 1) * width], at: position + 1)
+            }
             return nil
         }
         let rows = try rows(list, link)

@@ -19,7 +19,7 @@ extension Field where D.ID == V, V == W, V: FixedWidthInteger {
             let id = raw(model)
             return id == 0 ? keys.standIn(for: model) : id
         }
-        step.answer = { [idOf = step.idOf] model, _, _ in idOf?(model) ?? 0 }
+        step.answer = { [idOf = step.idOf] model, _, _, answers in answers.put(idOf?(model) ?? 0) }
         step.keys = KeyGiver(
             isNeeded: { raw($0) == 0 },
             number: { Int64(clamping: raw($0)) },

@@ -16,7 +16,7 @@ where
         self.init(
             .reference(
                 from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
+                set: { $0[keyPath: to()] = $1 }, answer: { $0 }))
     }
 
     /// By a required `Ref` into an optional property.
@@ -79,7 +79,7 @@ where
                 .open(
                     from(), to(), get: { .value($0.value(at: from()).map { [$0] } ?? []) },
                     models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
-                    answer: { $0.value?.first as Any }, isList: false))
+                    answer: { $0.value?.first }, isList: false))
         } else {
             self.init(
                 .nestedOne(
@@ -172,9 +172,11 @@ where
             return old.count == new.count
                 && new.allSatisfy { !targets.isDeleted($0) && old.contains(IDKey(targets.mapping.idOf($0))) }
         }
-        step.answer = { object, _, core in
+        step.encode = { $0.pointee[keyPath: from].encode(into: &$1) }
+        step.answer = { object, _, core, answers in
             let targets = try core.table(C.self)
-            return Set(object[keyPath: to].filter { !targets.isDeleted($0) }.map { Ref<C>(targets.mapping.idOf($0)) })
+            let models = object[keyPath: to].filter { !targets.isDeleted($0) }
+            answers.put(Set(models.map { Ref<C>(targets.mapping.idOf($0)) }))
         }
         step.isSet = true
         self.init(step)

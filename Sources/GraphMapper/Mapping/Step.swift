@@ -15,8 +15,11 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var read: ((UnsafePointer<D>, D.Model) throws -> Void)?
     /// Whether the model's property still stores what the snapshot has.
     @usableFromInline var isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { _, _, _ in true }
-    /// The property's value for a DTO made of the model; must have the property's type.
-    @usableFromInline var answer: ((D.Model, D?, SessionCore) throws -> Any)?
+    /// Puts the property's value for a DTO made of the model, in the property's type.
+    @usableFromInline var answer: ((D.Model, UnsafePointer<D>?, SessionCore, Answers) throws -> Void)?
+
+    /// Appends the stored values of the DTO's property; nil where the schema's way is as good.
+    @usableFromInline var encode: ((UnsafePointer<D>, inout [StoredValue]) -> Void)?
 
     /// What the step links to, for validation.
     @usableFromInline var targets: [any DTO.Type] = []
@@ -87,7 +90,7 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// Whom a back-reference names.
     @usableFromInline var named: ((D.Model) -> AnyObject?)?
     /// Whether the property counts the updates of its row.
-    var isVersion = false
+    @usableFromInline var isVersion = false
     /// What gives objects their ids, if the database does.
     var keys: KeyGiver<D.Model>?
     /// What keeps the link as it is now: what it answers puts that back.
@@ -97,6 +100,18 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// For properties of which a DTO may leave something open.
     @usableFromInline var gap: Gap<D>?
     @usableFromInline init() {}
+
+    /// The property's value for a DTO made of the model; nil if the step has no way back.
+    func value(of model: D.Model, _ snapshot: D?, _ core: SessionCore) throws -> Any? {
+        guard let answer else { return nil }
+        let answers = Answers()
+        if let snapshot {
+            try withUnsafePointer(to: snapshot) { try answer(model, $0, core, answers) }
+        } else {
+            try answer(model, nil, core, answers)
+        }
+        return try answers.takeBoxed("a property")
+    }
 }
 
 extension UnsafePointer {

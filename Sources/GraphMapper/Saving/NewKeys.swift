@@ -35,6 +35,8 @@ extension SessionCore {
 extension Table {
     private var keys: KeyGiver<D.Model>? { mapping.steps.lazy.compactMap(\.keys).first }
 
+    var hasKeyGiver: Bool { keys != nil }
+
     /// Notes whether a new object is to have a key of the database's.
     func noteKey(of model: D.Model, in plan: inout WritePlan) {
         guard let keys else { return }

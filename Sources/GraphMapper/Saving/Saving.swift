@@ -146,7 +146,8 @@ private struct ConflictResolver {
                 break
             }
             guard let mismatch else {
-                applied += queue[next...]
+                // Most often all of it at once.
+                if applied.isEmpty, next == 0 { applied = queue } else { applied += queue[next...] }
                 break
             }
             applied += queue[next..<mismatch.place]

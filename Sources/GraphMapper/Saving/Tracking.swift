@@ -26,7 +26,7 @@ extension Mapping where D.Model: Observable {
 }
 
 /// What the models of a table say of their own edits.
-final class Tracking<Model: AnyObject> {
+@usableFromInline final class Tracking<Model: AnyObject> {
     typealias Track = (Model, @escaping @Sendable () -> Void) -> Void
 
     private struct Said {
@@ -100,6 +100,8 @@ extension SessionCore {
 }
 
 extension Table {
+    @usableFromInline func track(_ model: D.Model) { tracking?.follow(model) }
+
     /// Marks what has said that it is edited. From now on it says so again.
     func markTracked() {
         guard let tracking else { return }

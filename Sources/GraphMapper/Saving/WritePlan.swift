@@ -69,6 +69,8 @@ struct WritePlan {
         changes += Self.grouped(updates)
         for index in ranks { changes += inserts[index] ?? [] }
         changes += relinks
+        // Rows that are only added, and their links, wait for nothing that the database does not check at commit.
+        if updates.isEmpty, deletes.isEmpty, core.defersForeignKeys() { return WriteOrder.Result(changes: changes) }
         return try WriteOrder.order(
             changes, core.rules(for: changes), defers: core.defersForeignKeys(), images: images, held: held)
     }

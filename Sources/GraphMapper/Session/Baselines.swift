@@ -73,7 +73,7 @@ extension Table {
                 // Of a value that does not encode nothing is noted: it counts as changed, and a save says what is wrong.
                 if !withUnsafePointer(to: dto, gap.isOpen) {
                     baselines[path]?[slot] = nil
-                } else if baselines[path]?[slot] == nil, let now = try? step.answer?(model, nil, core) {
+                } else if baselines[path]?[slot] == nil, let now = try? step.value(of: model, nil, core) {
                     noteBaseline(path, slot, now)
                 }
             }

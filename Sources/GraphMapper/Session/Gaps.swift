@@ -64,7 +64,7 @@ extension Table {
         baselines = baselines.mapValues(own.moved)
         elsewhere = elsewhere.mapValues(own.moved)
         for (path, holding) in holdings {
-            let owners = D.schema.property(at: path)?.link.flatMap { core.tables[ObjectIdentifier($0.record)] }
+            let owners = D.schema.property(at: path)?.link.flatMap { core.tables[TypeKey($0.record)] }
             guard let owners, let others = numbers[ObjectIdentifier(owners.identityMap)] else { continue }
             holding.renumber(own, owners: others)
         }

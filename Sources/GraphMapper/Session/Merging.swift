@@ -254,7 +254,7 @@ extension Table {
     private func linkEdit(
         _ step: Step<D>, _ model: D.Model, base: [AnyObject], mine: [AnyObject], _ putBack: @escaping () -> Void
     ) -> TakenBack? {
-        guard let targets = step.targets.first.flatMap({ core.tables[ObjectIdentifier($0)] }), let assign = step.assign
+        guard let targets = step.targets.first.flatMap({ core.tables[TypeKey($0)] }), let assign = step.assign
         else { return nil }
         let keys: ([AnyObject]) -> [[StoredValue]] = { $0.map(targets.keyValues) }
         // A foreign key keeps no order.

@@ -120,8 +120,7 @@ extension Table {
 
     /// What the model's property would be stored as.
     func storedValues(_ step: Step<D>, _ place: Int, _ model: D.Model, _ old: D) throws -> [StoredValue] {
-        guard let answer = step.answer else { return [] }
-        let mine = try answer(model, old, core)
+        guard let mine = try step.value(of: model, old, core) else { return [] }
         let copy = try D.schema.make(answering: { $0 == place ? mine : old[keyPath: D.schema.properties[$0].path] })
         return D.schema.properties[place].stored(copy)
     }

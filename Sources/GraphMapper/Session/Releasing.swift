@@ -298,11 +298,11 @@ extension Table {
     }
 
     func target(of index: Int) -> AnyTable? {
-        mapping.steps[index].targets.first.flatMap { core.tables[ObjectIdentifier($0)] }
+        mapping.steps[index].targets.first.flatMap { core.tables[TypeKey($0)] }
     }
 
     private func target(of step: Step<D>) -> AnyTable? {
-        step.targets.first.flatMap { core.tables[ObjectIdentifier($0)] }
+        step.targets.first.flatMap { core.tables[TypeKey($0)] }
     }
 
     func letGoOfModel(at slot: Int) {

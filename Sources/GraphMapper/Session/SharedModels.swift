@@ -55,7 +55,7 @@ extension Table {
     func noteUnsaidField(_ slot: Int, _ path: AnyKeyPath) {
         guard let model = model(at: slot), let step = mapping.steps.first(where: { $0.modelPath == path }),
             let property = step.property, baselines[property]?[slot] == nil,
-            let now = try? step.answer?(model, nil, core)
+            let now = try? step.value(of: model, nil, core)
         else { return }
         noteBaseline(property, slot, now)
     }
@@ -107,7 +107,7 @@ extension Table {
     /// A value that does not encode is not what was noted.
     private func isNoted(_ old: Any, _ step: Step<D>, _ model: D.Model) -> Bool {
         func isSame<V: Storable>(_ old: V, _ now: Any) -> Bool { (now as? V).map { V.isSame(old, $0) } ?? false }
-        guard let old = old as? any Storable, let now = try? step.answer?(model, nil, core) else { return false }
+        guard let old = old as? any Storable, let now = try? step.value(of: model, nil, core) else { return false }
         return isSame(old, now)
     }
 

@@ -4,7 +4,7 @@ import Foundation
 public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline let mapping: Mapping<D>
     /// The DTO's schema: asking the type for it copies it.
-    let schema = D.schema
+    @usableFromInline let schema = D.schema
     @usableFromInline let identity: IdentityMap<D.ID>
     @usableFromInline unowned let core: SessionCore
     /// What the source last answered, or a save last wrote, by slot.
@@ -45,11 +45,11 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     // The walk under way.
     @exclusivity(unchecked) @usableFromInline var walked = 0
     @exclusivity(unchecked) @usableFromInline var found: [D.ID] = []
-    var added = AddedObjects<D.Model>()
+    @usableFromInline var added = AddedObjects<D.Model>()
     /// What the app says that it edits, and when it last said so.
     var edited: [ObjectIdentifier: (model: D.Model, stamp: Int)] = [:]
     var editStamp = 0
-    let tracking: Tracking<D.Model>?
+    @usableFromInline let tracking: Tracking<D.Model>?
     /// The steps of links that can be set.
     private(set) lazy var linkSteps = mapping.steps.indices.filter { mapping.steps[$0].assign != nil }
     /// The walk of a save of what is edited.
@@ -338,7 +338,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         forgetBaselines(slot)
     }
     override func walk() throws -> Bool {
-        if walked == 0 { for model in added { try slot(of: model) } }
+        if walked == 0, !added.isEmpty { try mapping.passes.walkAdded(self) }
         return try mapping.passes.walk(self)
     }
     override func nestedModels(of model: AnyObject) throws -> [(table: AnyTable, model: AnyObject)] {
