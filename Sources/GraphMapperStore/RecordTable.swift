@@ -94,23 +94,18 @@ final class RecordTable<R: StoredRecord> {
             rows.removeAll()
             try connection.start(statement, values)
             defer { statement.reset() }
-            let cursor = statement.cursor(nil)
-            let width = statement.columnCount
-            while try statement.step() {
-                for column in 0..<width {
-                    do { try rows.append(cursor, column: column) } catch { throw located(error, place) }
-                }
+            do { try read(statement, into: rows) } catch {
+                throw R.schema.located(error, R.schema.properties[R.schema.lists[place]])
             }
             rows.current = 0..<rows.count
         }
         return LinkLists(lists.map(\.rows))
     }
 
-    /// What is wrong with an ordered link's entry, and where.
-    private func located(_ error: any Error, _ place: Int) -> any Error {
-        guard var error = error as? GraphError, error.type == nil else { return error }
-        (error.type, error.property) = (name, R.schema.properties[R.schema.lists[place]].name)
-        return error
+    private func read(_ statement: Statement, into rows: LinkRows) throws {
+        let cursor = statement.cursor(nil)
+        let width = statement.columnCount
+        while try statement.step() { for column in 0..<width { try rows.append(cursor, column: column) } }
     }
 
     private func prepareLists(_ connection: Connection) throws -> [(rows: LinkRows, statement: Statement)] {

@@ -89,6 +89,14 @@ extension GraphStore {
     }
 }
 
+extension WriteTransaction {
+    /// The text of the statements that each change runs.
+    public func texts(of changes: ChangeSet) async throws -> [[String]] {
+        try check()
+        return try statements(for: changes)
+    }
+}
+
 extension ReadTransaction {
     /// The text of what each change runs.
     fileprivate func statements(for changes: ChangeSet) throws -> [[String]] {

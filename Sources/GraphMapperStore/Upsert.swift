@@ -35,7 +35,8 @@ extension WriteTransaction {
     /// Adds a record, or updates the row with its id as `policy` says.
     ///
     /// - Parameter paths: which properties of a row that is there may be written; nil for all.
-    /// - Throws: ``GraphError`` if a path is no property of the schema; ``StoreError`` if the row is there and the policy is `.error`, or if another row has a unique value.
+    /// - Throws: ``GraphError`` if a path is no property of the schema; ``StoreError`` if the row is there and the policy is
+    ///   `.error`, or if another row has a unique value.
     @discardableResult
     public func upsert<R: StoredRecord>(
         _ record: R, policy: UpsertPolicy = .modified, only paths: [any PartialKeyPath<R> & Sendable]? = nil

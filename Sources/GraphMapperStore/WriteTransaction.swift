@@ -33,10 +33,10 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     ) {
         self.lists = lists
         self.effects = effects
-        self.adopted = adopted
-        self.isLogged = isLogged
         log = ChangeLog(observed: hub.tables)
         pins = hub.pinnedColumns
+        self.isLogged = isLogged
+        self.adopted = adopted
         self.hub = hub
         self.knowing = knowing
         super.init(connection)
@@ -52,7 +52,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     }
 
     override func commit() throws {
-        try log.noteTriggers(connection, lists)
+        try log.noteTriggers(connection, lists, countingForeignKeys: !adopted.isEmpty)
         let records = try isLogged ? log.write(connection) : log.isEmpty ? nil : hub.nextNumber()
         let touches = try records != nil && hub.isNeeded ? Self.touches(log, hub, connection) : nil
         let absorbed = try absorbed(touches ?? [])
@@ -126,12 +126,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse`, and nothing is run, for one that begins or ends
     ///   a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
-        _ = try ownRows(sql, values)
+        try check()
+        try noting(sql) { try connection.executeOwn(sql, values) }
     }
 
     override func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
-        try check()
-        return try noting(sql) { try connection.rowsOwn(sql, values) }
+        try noting(sql) { try connection.rowsOwn(sql, values) }
     }
 
     private func noting<T>(_ sql: String, _ body: () throws -> T) throws -> T {

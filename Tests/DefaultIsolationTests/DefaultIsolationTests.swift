@@ -163,4 +163,20 @@ nonisolated struct BookRecord: StoredRecord {
         }.value
         #expect(titles == ["Left Hand", "Lathe"])
     }
+
+    @available(macOS 14, iOS 17, *)
+    @Test func `observable models say what is edited, and a session holds what the app does`() async throws {
+        let store = try await open()
+        try await fill(store)
+        let session = GraphSession(store, AuthorRecord.mapping, BookRecord.mapping.tracked, retention: .weak)
+        func edit() async throws {
+            let book = try #require(try await session.find(BookRecord.self, 1))
+            book.title = "edited"
+        }
+        try await edit()
+        weak let author = try await session.models(Query(AuthorRecord.self)).first
+        #expect(try await session.save(only: .edited).changes.count == 1)
+        #expect(author == nil)
+        #expect(try await store.find(BookRecord.self, 1)?.title == "edited")
+    }
 }

@@ -82,6 +82,7 @@ private struct Nested: GraphBacking {
     func stores(_ type: any DTO.Type) -> Bool { base.stores(type) }
     func uniqueColumns(of table: String) -> [[String]] { base.uniqueColumns(of: table) }
     var defersForeignKeys: Bool { base.defersForeignKeys }
+    func statements(for changes: ChangeSet) async throws -> [[String]] { try await sink.texts(of: changes) }
 }
 
 /// What a session knows, and how the edited models are, at one time.

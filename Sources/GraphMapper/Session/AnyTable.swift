@@ -59,6 +59,8 @@ public class AnyTable {
     /// Whether the table's DTOs are not stored, but others of their model are.
     @usableFromInline var isPayload: Bool { false }
     var identityMap: AnyObject { self }
+    /// The other tables of models of this class.
+    var kin: [AnyTable] { [] }
     func hasSnapshot(_ slot: Int) -> Bool { false }
     func forgetSnapshot(_ slot: Int) {}
     func attach() {}
@@ -175,7 +177,8 @@ public class AnyTable {
     // What the tables of one model tell each other.
     var objectsUnderWay: [AnyObject] { [] }
     func forgetUnsaved() {}
-    func forgetUndone() {}
+    func forgetUndone(_ objects: Set<ObjectIdentifier>?) {}
+    func rollBackArrived() throws {}
     func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { nil }
     func said(of model: AnyObject, _ path: AnyKeyPath) -> Said? { nil }
     func hasSnapshot(of model: AnyObject) -> Bool { false }

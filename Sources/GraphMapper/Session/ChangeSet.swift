@@ -185,6 +185,9 @@ public protocol ChangeSink {
     /// Keys for new rows of a table, ascending, that no row has and none had before, all greater than `floor`. Without an
     /// implementation of one's own this is an error.
     func newKeys(_ count: Int, of table: String, column: String, after floor: Int64) async throws -> [Int64]
+    /// The text of the statements that each change runs: see ``GraphBacking/statements(for:)``. Without an implementation
+    /// of one's own it is the shape of each.
+    func texts(of changes: ChangeSet) async throws -> [[String]]
     /// Runs `body`; if it throws, what it wrote is undone and the transaction goes on. May be nested. Without an
     /// implementation of one's own this is an error, and sessions over the backing have no savepoints with saves in them.
     func savepoint<T>(_ body: () async throws -> T) async throws -> T
@@ -220,6 +223,9 @@ extension ChangeSink {
     public func newKeys(_ count: Int, of table: String, column: String, after floor: Int64) async throws -> [Int64] {
         throw GraphError(.misuse, "the backing gives no keys; give new objects ids", type: table)
     }
+
+    /// The shape of each change.
+    public func texts(of changes: ChangeSet) async throws -> [[String]] { changes.changes.map { [$0.shape] } }
 
     /// Not known how.
     public func savepoint<T>(_ body: () async throws -> T) async throws -> T {

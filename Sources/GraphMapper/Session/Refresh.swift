@@ -5,7 +5,8 @@ public struct RefreshMode {
 
     /// Properties that the app has changed keep the app's value.
     public static var keepingChanges: Self { Self(isDiscarding: false, merge: nil) }
-    /// Everything takes what is stored; new and deleted objects that were not saved are forgotten.
+    /// What is read takes what is stored, and is not deleted any more. A refresh of everything also forgets new objects that
+    /// were not saved, and other deletions.
     public static var discardingChanges: Self { Self(isDiscarding: true, merge: nil) }
     /// Asks about each value that both have changed. Links that the app has changed keep the app's. What is merged is a
     /// change of the app's, which the next save writes.
@@ -24,11 +25,7 @@ extension GraphSession {
 
     /// Reads one object again, and what loads reach from it.
     public func refresh(_ model: AnyObject, _ mode: RefreshMode = .keepingChanges) async throws {
-        guard !mode.isDiscarding else {
-            throw GraphError(
-                .misuse, "one object's changes cannot be discarded alone; roll back, or refresh everything")
-        }
-        try await reload(mode) { try self.core.storedTable(for: model).want(model) }
+        try await reload(mode, isWhole: false) { try self.core.storedTable(for: model).want(model) }
     }
 
     /// Follows a link of a model, which need not be loaded so far: what an on-demand link holds. What the app has put
@@ -49,21 +46,27 @@ extension GraphSession {
     }
 
     private func reload(
-        _ mode: RefreshMode, following: [AnyKeyPath] = [], _ want: () throws -> Void
+        _ mode: RefreshMode, following: [AnyKeyPath] = [], isWhole: Bool = true, _ want: () throws -> Void
     ) async throws {
         try validate()
         await acquire()
         defer { release() }
-        try await read(mode, following: following, want)
+        try await read(mode, following: following, isWhole: isWhole, want)
     }
 
     /// The same while the session is held already.
-    func read(_ mode: RefreshMode, following: [AnyKeyPath] = [], _ want: () throws -> Void) async throws {
+    ///
+    /// - Parameter isWhole: whether changes of what is not read are discarded, too.
+    func read(
+        _ mode: RefreshMode, following: [AnyKeyPath] = [], isWhole: Bool = true, _ want: () throws -> Void
+    ) async throws {
         try await required(backing).snapshot { source in
             core.startLoad()
             core.loading = .following(following)
             core.merge = mode.merge
-            core.beforeTouching = mode.isDiscarding ? { [core] in try core.rollBack() } : nil
+            if mode.isDiscarding {
+                core.beforeTouching = { [core] in try isWhole ? core.rollBack() : core.rollBackArrived() }
+            }
             defer {
                 core.loading = .all
                 core.merge = nil

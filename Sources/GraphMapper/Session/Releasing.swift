@@ -134,11 +134,14 @@ private struct UnusedModels {
         return isKnown
     }
 
+    /// Where the object stands: among the table's, or, if these are left to others, among theirs.
     private func place(of object: AnyObject, in table: AnyTable) -> Place? {
-        guard let slot = table.slot(holding: object), let group = groupOf[ObjectIdentifier(table.identityMap)] else {
-            return nil
+        for table in [table] + table.kin {
+            if let slot = table.slot(holding: object), let group = groupOf[ObjectIdentifier(table.identityMap)] {
+                return Place(group: group, slot: slot)
+            }
         }
-        return Place(group: group, slot: slot)
+        return nil
     }
 
     // MARK: What is in use

@@ -16,7 +16,15 @@ extension SessionCore {
         for table in payloads { table.forgetUnsaved() }
         for table in order where !table.isStored && !table.isPayload { try table.rollBack() }
         for table in order where table.isStored { try table.rollBack() }
-        for table in payloads { table.forgetUndone() }
+        for table in payloads { table.forgetUndone(nil) }
+    }
+
+    /// The same for what the load under way has read.
+    func rollBackArrived() throws {
+        let stored = order.filter(\.isStored)
+        let arrived = Set(stored.flatMap(\.objectsUnderWay).map(ObjectIdentifier.init))
+        for table in stored { try table.rollBackArrived() }
+        for table in order where table.isPayload { table.forgetUndone(arrived) }
     }
 }
 
@@ -32,12 +40,21 @@ extension Table {
     }
 
     /// Forgets payloads of which something was undone.
-    func forgetUndonePayloads() {
+    ///
+    /// - Parameter objects: whose payloads; nil for all.
+    func forgetUndonePayloads(of objects: Set<ObjectIdentifier>?) {
         for slot in snapshots.indices where snapshots[slot] != nil {
-            guard let model = model(at: slot) else { continue }
+            guard let model = model(at: slot), objects?.contains(ObjectIdentifier(model)) ?? true else { continue }
             let isAsCame = mapping.steps.allSatisfy { isUnedited($0.isClean, slot, model) }
             if isAsCame { noteUndone(slot) } else { forgetSnapshot(slot) }
         }
+    }
+
+    /// Undoes what the app has done to the objects that the load under way has read.
+    func undoArrived() throws {
+        let slots = arrived.map { Int(self.slots[Int($0)]) }
+        identity.deleted.subtract(slots)
+        try undoEdits(of: slots.filter { snapshot($0) != nil })
     }
 
     func undoEdits() throws {

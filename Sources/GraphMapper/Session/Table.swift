@@ -74,8 +74,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     var refused: [Int: Set<Int>] = [:]
     /// Models that DTOs of the load have reached, for the other tables of their class.
     var reached: [D.Model] = []
-    /// The other tables of models of this class.
-    var kin: [AnyTable] { core.kin(of: self, D.Model.self) }
+    override var kin: [AnyTable] { core.kin(of: self, D.Model.self) }
     private lazy var isOfPayloads = !isStored && kin.contains(where: \.isStored)
     /// Objects that the load under way takes for those of DTOs without an id.
     var adoptable: [IDKey<D.ID>: D.Model] = [:]
@@ -356,7 +355,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     override var objectsUnderWay: [AnyObject] { slots.compactMap { model(at: Int($0)) } }
     override func forgetUnsaved() { forgetUnsavedObjects() }
-    override func forgetUndone() { forgetUndonePayloads() }
+    override func forgetUndone(_ objects: Set<ObjectIdentifier>?) { forgetUndonePayloads(of: objects) }
+    override func rollBackArrived() throws { try undoArrived() }
     override func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { says(slot, path) }
     override func said(of model: AnyObject, _ path: AnyKeyPath) -> Said? {
         slot(ofLoaded: model).flatMap { says($0, path) }

@@ -240,7 +240,13 @@ public final class MigrationStep {
     private func rebuild(
         _ table: String, as layout: TableLayout, _ copy: ([StoredValue]) throws -> [StoredValue]
     ) throws {
-        let old = try self.layout(table).columns.map(\.name)
+        let known = try self.layout(table).columns
+        if let odd = known.first(where: { $0.storage == .null }) {
+            throw mistake(
+                "\(table) is declared otherwise than the store's tables, and would lose that; change it with execute, or "
+                    + "transform it into a table of a record", table, odd.name)
+        }
+        let old = known.map(\.name)
         var new = layout
         new.rename(from: table, to: Self.temporary(table))
         try connection.execute(Dialect.create(new))

@@ -352,6 +352,30 @@ struct OldShelfRow: StoredRecord {
         #expect(shelves.map(\.number) == [10, 1201, 12])
     }
 
+    @Test func `of one object, and what it leads to, changes are discarded alone`() async throws {
+        let (store, session, branches) = try await branches()
+        for branch in branches { branch.value += " edited" }
+        branches[0].children = [branches[1], branches[3]]
+        branches[2].children = [Branch(id: 9, value: "new")]
+        try session.delete(branches[1])
+        try await store.write { try await $0.execute("UPDATE branch SET value = 'theirs' WHERE id = 1") }
+        try await session.refresh(branches[0], .discardingChanges)
+        #expect(branches.map(\.value) == ["b0", "theirs", "b2 edited", "b3 edited"])
+        #expect(branches[0].children.map(\.id) == [1] && branches[1].parent === branches[0])
+        #expect(session.state(of: branches[1]) == .clean && session.state(of: branches[2]) == .changed)
+        #expect(try await session.save().changes.count == 3)
+        #expect(try await store.find(BranchRecord.self, 3)?.parent == nil)
+        #expect(try await store.find(BranchRecord.self, 9)?.parent == Ref(2))
+        // A payload's word is an edit, too.
+        let purchases = try await openPurchases()
+        let other = purchaseSession(purchases)
+        let goods = try await other.models(Query(GoodRow.self).sorted(by: \.id))
+        try other.map([GoodPayload(id: 1, name: .value("said")), GoodPayload(id: 2, name: .value("said"))])
+        try await other.refresh(goods[0], .discardingChanges)
+        #expect(goods.map(\.name) == ["good 1", "said", "good 3"])
+        #expect(try await other.save().changes.count == 1)
+    }
+
     @Test func `rows that vanish leave the links`() async throws {
         let (store, session, branches) = try await branches()
         try await store.write { try await $0.execute("DELETE FROM branch WHERE id IN (1, 3)") }

@@ -299,95 +299,156 @@ private struct Reference {
 
 /// Objects held by the other side's foreign key: who holds a branch is its parent.
 @Suite struct `Trees against a naive reference` {
-    @Test func `branches move, come and go`() async throws {
-        let step = Gen<Int>.int(in: 0...9).zip(.int(in: 0...9)).zip(.int(in: 0...9))
-        let runs = Gen.forest(maxNodes: 6).zip(.array(of: step, count: 0...20))
-        try await check(runs, count: times(150, soak: 10_000)) { shape, steps in
-            let store = try await openNodes()
-            try await StoredGraph(branchRecords(shape)).write(to: store)
-            let session = GraphSession(store, BranchRecord.mapping)
-            var branches = Dictionary(
-                uniqueKeysWithValues: try await session.models(Query(BranchRecord.self)).map { ($0.id, $0) })
-            var parents: [Int: Int] = [:]
-            for record in branchRecords(shape) { parents[record.id] = record.parent?.id }
-            var next = shape.nodes
+    private final class World {
+        let faults = Faults()
+        let store: GraphStore
+        let session: GraphSession
+        /// What the app holds.
+        var branches: [Int: Branch] = [:]
+        /// Who is whose parent, and what there is: now, and as last read or saved.
+        var parents: [Int: Int] = [:]
+        var ids: Set<Int>
+        var saved: (parents: [Int: Int], ids: Set<Int>)
+        var next: Int
 
-            func detach(_ branch: Branch) {
-                if let parent = parents[branch.id].flatMap({ branches[$0] }) {
-                    parent.children.removeAll { $0 === branch }
-                }
-                parents[branch.id] = nil
+        init(_ shape: GraphShape, _ retention: Retention) async throws {
+            var options = GraphStore.Options()
+            options.prepare = { [faults] connection in try connection.onStatement { _ in try faults.see() } }
+            store = try await GraphStore.open(.inMemory, options: options, BranchRecord.self)
+            try await StoredGraph(branchRecords(shape)).write(to: store)
+            session = GraphSession(store, BranchRecord.mapping, retention: retention)
+            for record in branchRecords(shape) { parents[record.id] = record.parent?.id }
+            (next, ids) = (shape.nodes, Set(0..<shape.nodes))
+            saved = (parents, ids)
+            for branch in try await session.models(Query(BranchRecord.self)) { branches[branch.id] = branch }
+        }
+
+        /// One that the app may have let go of.
+        func branch(_ id: Int) async throws -> Branch {
+            if let branch = branches[id] { return branch }
+            guard let branch = try await session.find(BranchRecord.self, id) else {
+                throw Violation(description: "\(id) is not found")
             }
-            func reaches(_ id: Int, from start: Int) -> Bool {
-                var now: Int? = start
-                while let here = now {
-                    if here == id { return true }
-                    now = parents[here]
-                }
-                return false
+            branches[id] = branch
+            return branch
+        }
+
+        func pick(_ number: Int) async throws -> Branch? {
+            let all = ids.sorted()
+            return all.isEmpty ? nil : try await branch(all[number % all.count])
+        }
+
+        func detach(_ branch: Branch) async throws {
+            if let parent = parents[branch.id] { try await self.branch(parent).children.removeAll { $0 === branch } }
+            parents[branch.id] = nil
+        }
+
+        func reaches(_ id: Int, from start: Int) -> Bool {
+            var now: Int? = start
+            while let here = now {
+                if here == id { return true }
+                now = parents[here]
             }
-            for ((kind, first), second) in steps {
-                let ids = branches.keys.sorted()
-                let one = ids.isEmpty ? nil : branches[ids[first % ids.count]]
-                let two = ids.isEmpty ? nil : branches[ids[second % ids.count]]
-                switch kind {
-                case 0...3:
-                    guard let one, let two, !reaches(one.id, from: two.id) else { continue }
-                    detach(one)
-                    two.children.append(one)
-                    parents[one.id] = two.id
-                    one.parent = two
-                case 4:
-                    guard let one else { continue }
-                    detach(one)
-                    one.parent = nil
-                case 5, 6:
-                    let new = Branch(id: next, value: "new")
-                    next += 1
-                    if let two {
-                        two.children.append(new)
-                        parents[new.id] = two.id
-                    }
-                    // It may be detached before it is saved.
-                    try session.add(new)
-                    branches[new.id] = new
-                case 7:
-                    guard let one else { continue }
-                    for child in one.children {
-                        parents[child.id] = nil
-                        child.parent = nil
-                    }
-                    one.children = []
-                    detach(one)
-                    branches[one.id] = nil
-                    try session.delete(one)
-                    try await session.save()
-                case 8:
-                    try await session.save()
-                    try await session.refresh()
-                default:
-                    // Another writer moves a branch to the top; the session has saved, and reads it.
-                    try await session.save()
-                    guard let one else { continue }
-                    _ = try await store.write { transaction in
-                        try await transaction.upsert(BranchRecord(id: one.id, value: one.value, parent: nil))
-                    }
-                    parents[one.id] = nil
-                    try await session.refresh()
-                }
-            }
+            return false
+        }
+
+        func save() async throws {
             try await session.save()
+            saved = (parents, ids)
+        }
+
+        func run(_ kind: Int, _ one: Branch?, _ two: Branch?, _ number: Int) async throws {
+            switch kind {
+            case 0...3:
+                guard let one, let two, !reaches(one.id, from: two.id) else { return }
+                try await detach(one)
+                two.children.append(one)
+                parents[one.id] = two.id
+                one.parent = two
+            case 4:
+                guard let one else { return }
+                try await detach(one)
+                one.parent = nil
+            case 5, 6:
+                let new = Branch(id: next, value: "new")
+                next += 1
+                if let two {
+                    two.children.append(new)
+                    parents[new.id] = two.id
+                }
+                // It may be detached before it is saved.
+                try session.add(new)
+                branches[new.id] = new
+                ids.insert(new.id)
+            case 7:
+                guard let one else { return }
+                for child in one.children {
+                    parents[child.id] = nil
+                    child.parent = nil
+                }
+                one.children = []
+                try await detach(one)
+                branches[one.id] = nil
+                ids.remove(one.id)
+                try session.delete(one)
+                try await save()
+            case 8:
+                try await save()
+                try await session.refresh()
+            case 9:
+                // Another writer moves a branch to the top; the session has saved, and reads it.
+                try await save()
+                guard let one else { return }
+                _ = try await store.write { transaction in
+                    try await transaction.upsert(BranchRecord(id: one.id, value: one.value, parent: nil))
+                }
+                parents[one.id] = nil
+                saved.parents[one.id] = nil
+                try await session.refresh()
+            case 10:
+                try session.rollback()
+                (parents, ids) = saved
+                branches = branches.filter { ids.contains($0.key) }
+            case 11:
+                let expected = try session.changes()
+                faults.next = number
+                defer { faults.next = nil }
+                do { try await save() } catch is Fault {
+                    faults.next = nil
+                    let after = try session.changes()
+                    try ensure(after == expected, "after a fault: \(after), not \(expected)")
+                }
+            default: branches = branches.filter { $0.value === two || !saved.ids.contains($0.key) }
+            }
+        }
+
+        func ensureStored() async throws {
             let again = try session.changes()
             try ensure(again.isEmpty, "save, then save: \(again)")
             let rows = try await store.fetch(Query(BranchRecord.self))
-            try ensure(Set(rows.map(\.id)) == Set(branches.keys), "rows \(rows.map(\.id)), not \(branches.keys)")
+            try ensure(Set(rows.map(\.id)) == ids, "rows \(rows.map(\.id)), not \(ids)")
             for row in rows {
                 let expected = parents[row.id]
                 try ensure(row.parent?.id == expected, "\(row.id) is in \(row.parent as Any), not \(expected as Any)")
-                let children = Set(branches[row.id]?.children.map(\.id) ?? [])
+                let children = Set(try await branch(row.id).children.map(\.id))
                 let held = Set(parents.filter { $0.value == row.id }.keys)
                 try ensure(children == held, "\(row.id) has \(children), not \(held)")
             }
+        }
+    }
+
+    @Test(arguments: [Retention.strong, .weak]) func `branches move, come and go`(retention: Retention) async throws {
+        let step = Gen<Int>.int(in: 0...12).zip(.int(in: 0...9)).zip(.int(in: 0...9))
+        let runs = Gen.forest(maxNodes: 6).zip(.array(of: step, count: 0...20))
+        let name = "branches move, come and go, \(retention)"
+        try await check(runs, name: name, count: times(120, soak: 10_000)) { shape, steps in
+            let world = try await World(shape, retention)
+            for ((kind, first), second) in steps {
+                let (one, two) = (try await world.pick(first), try await world.pick(second))
+                try await world.run(kind, one, two, second)
+            }
+            try await world.save()
+            try await world.ensureStored()
         }
     }
 }

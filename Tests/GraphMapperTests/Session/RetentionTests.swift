@@ -307,6 +307,38 @@ extension GraphSession {
         #expect(session.held.objects == 0)
     }
 
+    /// The models of lines are known by their places, and, once they are saved, by their rows: twice in one session.
+    @Test func `what came without ids goes, too, once it is saved`() async throws {
+        let store = try await GraphStore.open(.inMemory, ReceiptRow.self, LineRow.self, GoodRow.self)
+        let mappings: [any AnyMapping] = [
+            ReceiptPayload.mapping, LinePayload.mapping, AddressPayload.mapping, GoodPayload.mapping,
+            ReceiptRow.mapping,
+            LineRow.mapping, GoodRow.mapping,
+        ]
+        let session = GraphSession(store, mappings, retention: .weak)
+        func bring(_ quantities: [Int]) async throws {
+            let good = GoodPayload(id: 1, name: .value("g"), price: .value("5"))
+            let lines = quantities.map { LinePayload(quantity: $0, good: good, notes: []) }
+            try await session.merge([ReceiptPayload(id: 1, address: nil, lines: .value(lines))])
+        }
+        try await bring([1, 2])
+        try session.releaseUnused()
+        #expect(try await session.save().changes.count == 5)
+        #expect(session.held.objects == 0)
+        let rows = try await store.fetch(Query(LineRow.self).sorted(by: \.quantity))
+        for _ in 0..<50 {
+            try await bring([1, 2])
+            #expect(try await session.save().isEmpty)
+        }
+        try await bring([1, 3])
+        let receipt = try #require(try await session.find(ReceiptRow.self, 1))
+        #expect(try await session.save().changes.count == 1)
+        #expect(receipt.lines.map(\.id) == rows.map(\.id) && receipt.lines[1].quantity == 3)
+        // The receipt, the good and the lines, each once by payload and once by record.
+        #expect(session.held.objects == 8 && session.held.slots < 150, "\(session.held)")
+        #expect(try await store.fetch(Query(LineRow.self)).count == 2)
+    }
+
     @Test func `a long chain is let go of on a small stack`() async throws {
         try await Depth.onSmallStack {
             let count = 100_000
