@@ -40,3 +40,24 @@ extension GraphStore {
         try await read { try await $0.values(type, path, ids: ids) }
     }
 }
+
+extension ReadTransaction {
+    /// The records with their ``Lazy`` values, in one statement.
+    ///
+    /// - Parameter records: no more than the engine binds keys of at once.
+    func readingLazyValues<R: StoredRecord>(of records: [R]) throws -> [R] {
+        let schema = R.schema
+        guard schema.hasLazy, !records.isEmpty else { return records }
+        let key = R.keyColumnNames
+        let columns = Dialect.list(key + schema.properties.filter(\.isLazy).flatMap(\.columnNames))
+        let isKey = Dialect.row(key.map(Dialect.quoted))
+        let rows = try connection.rows(
+            "SELECT \(columns) FROM \(table(R.self)) WHERE \(isKey) IN \(Dialect.choice(records.count, width: key.count))",
+            records.flatMap(\.id.storedValues))
+        let found = Dictionary(rows.map { (Array($0[..<key.count]), $0[key.count...]) }, uniquingKeysWith: { $1 })
+        return try records.map { record in
+            guard let values = found[record.id.storedValues] else { return record }
+            return try schema.reading(values, of: record)
+        }
+    }
+}

@@ -163,6 +163,11 @@ final class RecordTable<R: StoredRecord> {
         return true
     }
 
+    /// The columns that a patch sets.
+    func columns(of patch: Patch<R>, _ connection: Connection) throws -> [String] {
+        try updating(patch, connection).columns
+    }
+
     private func updating(_ patch: Patch<R>, _ connection: Connection) throws -> PatchStatement {
         if let update, update.sets(patch.paths) { return update }
         let columns = try patch.paths.flatMap { try R.columnNames(at: $0).get() }

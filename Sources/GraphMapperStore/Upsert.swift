@@ -34,29 +34,46 @@ public enum UpsertPolicy: Sendable, Hashable {
 extension WriteTransaction {
     /// Adds a record, or updates the row with its id as `policy` says.
     ///
-    /// - Throws: ``StoreError`` if the row is there and the policy is `.error`, or if another row has a unique value.
+    /// - Parameter paths: which properties of a row that is there may be written; nil for all.
+    /// - Throws: ``GraphError`` if a path is no property of the schema; ``StoreError`` if the row is there and the policy is
+    ///   `.error`, or if another row has a unique value.
     @discardableResult
-    public func upsert<R: StoredRecord>(_ record: R, policy: UpsertPolicy = .modified) async throws -> UpsertOutcome {
-        try upsertNow(record, policy, connection.table(R.self))
+    public func upsert<R: StoredRecord>(
+        _ record: R, policy: UpsertPolicy = .modified, only paths: [any PartialKeyPath<R> & Sendable]? = nil
+    ) async throws -> UpsertOutcome {
+        try upsertNow(record, policy, Self.properties(paths), connection.table(R.self))
     }
 
     /// Upserts many records, in their order. A key that stands twice is one row: the later record is what it becomes.
     ///
+    /// - Parameter paths: which properties of rows that are there may be written; nil for all.
     /// - Returns: an outcome for each record, in their order.
     /// - Throws: as for one record; nothing is undone of those before, which is what a ``savepoint(_:)`` is for.
     @discardableResult
     public func upsert<R: StoredRecord>(
-        contentsOf records: some Sequence<R>, policy: UpsertPolicy = .modified
+        contentsOf records: some Sequence<R>, policy: UpsertPolicy = .modified,
+        only paths: [any PartialKeyPath<R> & Sendable]? = nil
     ) async throws -> [UpsertOutcome] {
-        let table = connection.table(R.self)
+        let (table, only) = (connection.table(R.self), try Self.properties(paths))
         var outcomes: [UpsertOutcome] = []
         outcomes.reserveCapacity(records.underestimatedCount)
-        for record in records { outcomes.append(try upsertNow(record, policy, table)) }
+        for record in records { outcomes.append(try upsertNow(record, policy, only, table)) }
         return outcomes
     }
 
+    private static func properties<R: StoredRecord>(
+        _ paths: [any PartialKeyPath<R> & Sendable]?
+    ) throws -> Set<AnyKeyPath>? {
+        guard let paths else { return nil }
+        for path in paths where R.schema.property(at: path) == nil {
+            throw GraphError(
+                .misuse, "an upsert writes whole properties of the record", type: R.schema.name, property: "\(path)")
+        }
+        return Set(paths)
+    }
+
     private func upsertNow<R: StoredRecord>(
-        _ record: R, _ policy: UpsertPolicy, _ table: RecordTable<R>
+        _ record: R, _ policy: UpsertPolicy, _ only: Set<AnyKeyPath>?, _ table: RecordTable<R>
     ) throws -> UpsertOutcome {
         try check()
         let presence = policy == .error ? .absent : try table.presence(of: record, connection)
@@ -65,11 +82,13 @@ extension WriteTransaction {
             try insertNow(record, table)
             return .inserted
         }
-        return try update(old, to: record, policy)
+        return try update(old, to: record, policy, only)
     }
 
-    private func update<R: StoredRecord>(_ old: R, to new: R, _ policy: UpsertPolicy) throws -> UpsertOutcome {
-        let change = R.schema.update(from: old, to: new, all: policy == .all)
+    private func update<R: StoredRecord>(
+        _ old: R, to new: R, _ policy: UpsertPolicy, _ only: Set<AnyKeyPath>?
+    ) throws -> UpsertOutcome {
+        let change = R.schema.update(from: old, to: new, all: policy == .all, only: only)
         if let row = change.row { try applyNow(row) }
         for link in change.links { try applyNow(link) }
         return change.properties.isEmpty ? .unchanged : .updated(change.properties)

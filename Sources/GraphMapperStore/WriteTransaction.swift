@@ -3,6 +3,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastInsertion: (table: String, columns: [String], statement: Statement)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
+    /// What rules do when rows of each table are deleted.
     private let effects: [String: [LinkEffect]]
     /// Whether the file has change records.
     private let isLogged: Bool
@@ -94,9 +95,10 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         try check()
         let table = connection.table(R.self)
         guard !patch.paths.isEmpty else { return try table.has(patch.key, connection) }
-        try noteBefore(
-            .update, R.schema.name, table.keyColumns, patch.key,
-            try patch.paths.flatMap { try R.columnNames(at: $0).get() })
+        if !pins.isEmpty {
+            try noteBefore(
+                .update, R.schema.name, R.keyColumnNames, patch.key, try table.columns(of: patch, connection))
+        }
         return try table.apply(patch, connection, &log)
     }
 
@@ -104,9 +106,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     @discardableResult
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
-        let table = connection.table(type)
-        try noteBefore(.delete, R.schema.name, table.keyColumns, id.storedValues)
-        return try deleting(from: R.schema.name) { try table.delete(id, connection, &log) }
+        if !pins.isEmpty { try noteBefore(.delete, R.schema.name, R.keyColumnNames, id.storedValues) }
+        return try deleting(from: R.schema.name) { try connection.table(type).delete(id, connection, &log) }
     }
 
     /// Runs a deletion, and notes what rules of links have done because of it.
@@ -199,7 +200,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             try connection.execute(try insertion(row.table, row.columns), row.values)
             log.note(.insert, row.table, row.key)
         case .update(let row):
-            try noteBefore(.update, row.table, row.keyColumns, row.key, row.columns)
+            try noteBefore(.update, row.table, row.keyColumns, row.key, row.columns + row.unread)
             try connection.execute(
                 RowStatements.update(row), row.values + row.unreadValues + row.key + row.expected)
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }

@@ -149,6 +149,20 @@ public struct Schema<D>: Sendable {
         return try make(answering: { properties[$0].path == path ? value : dto[keyPath: properties[$0].path] })
     }
 
+    /// `dto` with the ``Lazy`` values that its row holds: the stored values of all of them, in the order of the schema.
+    package func reading(_ stored: ArraySlice<StoredValue>, of dto: D) throws -> D {
+        let properties = properties
+        var lazies: [Int: any LazyValue] = [:]
+        var rest = stored
+        for place in properties.indices {
+            guard let type = properties[place].type as? any LazyValue.Type else { continue }
+            let width = properties[place].columns.count
+            lazies[place] = try type.holding(Array(rest.prefix(width)))
+            rest = rest.dropFirst(width)
+        }
+        return try make(answering: { lazies[$0] ?? dto[keyPath: properties[$0].path] })
+    }
+
     /// Decodes the rows under `cursor`.
     ///
     /// - Parameter next: moves the cursor to the next row, the first one to begin with; false after the last.

@@ -31,15 +31,18 @@ extension Schema where D: Identifiable, D.ID: Storable {
 
     /// What makes `old` into `new`, but for what `new` leaves unset, the names of the properties that are written among it.
     ///
-    /// - Parameter all: whether to write properties that are the same too.
+    /// - Parameters:
+    ///   - all: whether to write properties that are the same too.
+    ///   - only: the properties that may be written; nil for all.
     public func update(
-        from old: D, to new: D, all: Bool = false
+        from old: D, to new: D, all: Bool = false, only: Set<AnyKeyPath>? = nil
     ) -> (row: ChangeSet.Change?, links: [ChangeSet.Change], properties: [String]) {
         var row = ChangeSet.Update(
             table: name, keyColumns: keyColumns, key: key(of: old), columns: [], values: [], expected: [])
         var links: [ChangeSet.Change] = []
         var names: [String] = []
-        for place in properties.indices where !properties[place].isNested {
+        for place in properties.indices
+        where !properties[place].isNested && only?.contains(properties[place].path) != false {
             if hasLazy, properties[place].isLazy, properties[place].stored(old).isEmpty {
                 // What was not read is not compared; what is not read now is left.
                 let values = properties[place].stored(new)

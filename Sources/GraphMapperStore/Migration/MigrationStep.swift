@@ -176,8 +176,8 @@ public final class MigrationStep {
         }
     }
 
-    /// Hands over every record of a type, which may be an old one, in the order of their keys. `body` may insert records of
-    /// other types.
+    /// Hands over every record of a type, which may be an old one, in the order of their keys, with its ``Lazy`` values.
+    /// `body` may insert records of other types.
     ///
     /// - Throws: what `body` throws, and `CancellationError` if the task is cancelled.
     public func each<R: StoredRecord>(_ type: R.Type, _ body: (R) async throws -> Void) async throws {
@@ -192,7 +192,7 @@ public final class MigrationStep {
         repeat {
             try Task.checkCancellation()
             let page = try await transaction.page(query, after: mark, size: 1000)
-            for record in page.records { try await body(record) }
+            for record in try transaction.readingLazyValues(of: page.records) { try await body(record) }
             done += page.records.count
             progress(count > 0 ? Double(done) / Double(count + 1) : 1)
             mark = page.next

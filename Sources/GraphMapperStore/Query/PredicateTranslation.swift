@@ -46,6 +46,10 @@ private struct Translation {
 
     func formula(_ expression: any PredicateExpression) throws -> Formula { .together(try formulas(expression)) }
 
+    func binary(
+        _ left: any PredicateExpression, _ sign: Formula.Operator, _ right: any PredicateExpression
+    ) throws -> Translated { .formula(.binary(try formula(left), sign, try formula(right))) }
+
     func unknown(_ expression: Any) -> GraphError {
         let type = "\(type(of: expression))"
         let name = type.prefix { $0 != "<" }.split(separator: ".").last.map(String.init) ?? type
@@ -187,14 +191,14 @@ extension PredicateExpressions.NilCoalesce: Translatable {
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.Equal: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        .formula(.binary(try translation.formula(lhs), .isSame, try translation.formula(rhs)))
+        try translation.binary(lhs, .isSame, rhs)
     }
 }
 
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.NotEqual: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        .formula(.binary(try translation.formula(lhs), .isOther, try translation.formula(rhs)))
+        try translation.binary(lhs, .isOther, rhs)
     }
 }
 
@@ -219,14 +223,14 @@ private func order(_ type: Any.Type) -> ColumnOrder { (type as? any Storable.Typ
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.Conjunction: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        .formula(.binary(try translation.formula(lhs), .and, try translation.formula(rhs)))
+        try translation.binary(lhs, .and, rhs)
     }
 }
 
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.Disjunction: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        .formula(.binary(try translation.formula(lhs), .or, try translation.formula(rhs)))
+        try translation.binary(lhs, .or, rhs)
     }
 }
 
@@ -242,10 +246,7 @@ extension PredicateExpressions.Conditional: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
         let test = try translation.formula(test)
         let values = zip(try translation.formulas(trueBranch), try translation.formulas(falseBranch))
-        return .formulas(
-            values.map {
-                .call(.choose, [test, $0, $1])
-            })
+        return .formulas(values.map { .call(.choose, [test, $0, $1]) })
     }
 }
 
@@ -259,6 +260,10 @@ extension Translation {
         let formula = try formula(expression)
         return order(E.Output.self) == .number ? .call(.nullIfSame, [formula, .value(.text("nan"))]) : formula
     }
+
+    fileprivate func calculated(
+        _ left: some PredicateExpression, _ sign: Formula.Operator, _ right: some PredicateExpression
+    ) throws -> Translated { .formula(.binary(try number(left), sign, try number(right))) }
 }
 
 @available(macOS 14, iOS 17, *)
@@ -271,7 +276,7 @@ extension PredicateExpressions.Arithmetic: Translatable {
         case .multiply: sign = .times
         @unknown default: throw translation.unknown(self)
         }
-        return .formula(.binary(try translation.number(lhs), sign, try translation.number(rhs)))
+        return try translation.calculated(lhs, sign, rhs)
     }
 }
 
@@ -285,21 +290,21 @@ extension PredicateExpressions.UnaryMinus: Translatable {
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.IntDivision: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        .formula(.binary(try translation.number(lhs), .over, try translation.number(rhs)))
+        try translation.calculated(lhs, .over, rhs)
     }
 }
 
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.FloatDivision: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        .formula(.binary(try translation.number(lhs), .over, try translation.number(rhs)))
+        try translation.calculated(lhs, .over, rhs)
     }
 }
 
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.IntRemainder: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        .formula(.binary(try translation.number(lhs), .modulo, try translation.number(rhs)))
+        try translation.calculated(lhs, .modulo, rhs)
     }
 }
 
@@ -325,8 +330,8 @@ extension PredicateExpressions.RangeExpressionContains: Translatable {
         let element = try translation.formulas(self.element)
         let order = order(Element.Output.self)
         let (lower, upper, isClosed): ([Formula], [Formula], Bool)
-        if let value = range as? any RangeValue {
-            guard let ends = value.ends else { throw translation.unknown(self) }
+        if let captured = range as? any Captured {
+            guard let ends = (captured.captured as? any EndedRange)?.ends else { throw translation.unknown(self) }
             (lower, upper, isClosed) = ends
         } else if case .range(let from, let to, let closed) = try translation.parts(range) {
             (lower, upper, isClosed) = (from, to, closed)
@@ -338,21 +343,20 @@ extension PredicateExpressions.RangeExpressionContains: Translatable {
     }
 }
 
-/// A range that a predicate captured.
-private protocol RangeValue {
-    var ends: ([Formula], [Formula], Bool)? { get }
+/// A value that a predicate captured.
+private protocol Captured {
+    var captured: Any { get }
+}
+@available(macOS 14, iOS 17, *)
+extension PredicateExpressions.Value: Captured {
+    fileprivate var captured: Any { value }
 }
 
-@available(macOS 14, iOS 17, *)
-extension PredicateExpressions.Value: RangeValue {
+extension EndedRange {
     fileprivate var ends: ([Formula], [Formula], Bool)? {
         func values(_ value: Any) -> [Formula]? { (value as? any Storable)?.storedValues.map { .value($0) } }
-        func ends<B: Comparable>(_ range: some EndedRange<B>) -> ([Formula], [Formula], Bool)? {
-            guard let lower = values(range.lowerBound), let upper = values(range.upperBound) else { return nil }
-            return (lower, upper, range.isClosed)
-        }
-        guard let range = value as? any EndedRange else { return nil }
-        return ends(range)
+        guard let lower = values(lowerBound), let upper = values(upperBound) else { return nil }
+        return (lower, upper, isClosed)
     }
 }
 
@@ -369,43 +373,29 @@ extension ClosedRange: EndedRange { fileprivate var isClosed: Bool { true } }
 extension PredicateExpressions.SequenceContains: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
         // Values that were captured, or a column that is an array.
-        if let list = sequence as? any CapturedList, let values = list.values {
+        if let list = (sequence as? any Captured)?.captured as? any Sequence, let values = stored(list) {
             let element = try translation.formula(element)
             let width = (LHS.Output.Element.self as? any Storable.Type)?.columns.count ?? 1
             return .formula(.isOneOf(element, values, width: width))
         }
-        guard let value = (element as? any CapturedElement)?.element,
+        guard let value = (element as? any Captured)?.captured as? any ListElement,
             case .path(let path) = try translation.parts(sequence)
         else { throw translation.unknown(self) }
         let scope = Scope()
         var rows = Rows(scope, .elements(.together(try translation.columns(path))), keyColumns: [])
-        rows.filter = .binary(.column(scope, Dialect.elementValue), .equal, .value(value))
+        rows.filter = .binary(.column(scope, Dialect.elementValue), .equal, .value(ScalarJSON.element(value)))
         return .formula(.exists(rows))
     }
 }
 
-private protocol CapturedList {
-    var values: [StoredValue]? { get }
-}
-private protocol CapturedElement {
-    var element: StoredValue? { get }
-}
-@available(macOS 14, iOS 17, *)
-extension PredicateExpressions.Value: CapturedList, CapturedElement {
-    fileprivate var values: [StoredValue]? {
-        func values(_ sequence: some Sequence) -> [StoredValue]? {
-            var values: [StoredValue] = []
-            for element in sequence {
-                guard let element = element as? any Storable else { return nil }
-                element.encode(into: &values)
-            }
-            return values
-        }
-        return (value as? any Sequence).flatMap { values($0) }
+/// The stored values of all elements; nil if one cannot be stored.
+private func stored(_ list: some Sequence) -> [StoredValue]? {
+    var values: [StoredValue] = []
+    for element in list {
+        guard let element = element as? any Storable else { return nil }
+        element.encode(into: &values)
     }
-    fileprivate var element: StoredValue? {
-        (value as? any ListElement).map { ScalarJSON.element($0) }
-    }
+    return values
 }
 
 @available(macOS 14, iOS 17, *)
@@ -419,17 +409,9 @@ extension PredicateExpressions.CollectionContainsCollection: Translatable {
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.SequenceStartsWith: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        guard Base.Output.self == String.self, let text = (prefix as? any CapturedText)?.text else {
+        guard Base.Output.self == String.self, let text = (prefix as? any Captured)?.captured as? String else {
             throw translation.unknown(self)
         }
         return .formula(ColumnExpression<String>([try translation.formula(base)]).hasPrefix(text).formula)
     }
-}
-
-private protocol CapturedText {
-    var text: String? { get }
-}
-@available(macOS 14, iOS 17, *)
-extension PredicateExpressions.Value: CapturedText {
-    fileprivate var text: String? { value as? String }
 }

@@ -155,3 +155,48 @@ private struct PhotoRow: StoredRecord {
         #expect(try await stored(store)[1] == Data([42]))
     }
 }
+
+/// As another version of the app has it.
+private struct NewPhotoRow: StoredRecord {
+    let id: Int
+    let title: String
+    let image: Lazy<Data>
+    let note: Lazy<String?>
+    let rank: Int
+    static let schema = Schema<Self>("photo") { row in
+        try Self(
+            id: row("id", \.id), title: row("title", \.title), image: row("image", \.image), note: row("note", \.note),
+            rank: row("rank", \.rank))
+    }
+}
+
+@Suite struct `Lazy values in migrations` {
+    @Test func `records that are made into others keep them`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("a").path
+        do {
+            let store = try await GraphStore.open(.file(path), PhotoRow.self)
+            try await store.write { tx in
+                try await tx.insert(
+                    contentsOf: (1...3).map {
+                        PhotoRow(
+                            id: $0, title: "t", image: Lazy(Data([UInt8($0)])), note: Lazy($0 == 2 ? nil : "n\($0)"))
+                    })
+            }
+        }
+        var options = GraphStore.Options()
+        options.migrations = [
+            Migration("ranks") { step in
+                try await step.transform(PhotoRow.self, to: NewPhotoRow.self) { old in
+                    NewPhotoRow(id: old.id, title: old.title, image: old.image, note: old.note, rank: 0)
+                }
+            }
+        ]
+        let store = try await GraphStore.open(.file(path), options: options, NewPhotoRow.self)
+        #expect(
+            try await store.values(NewPhotoRow.self, \.image, ids: 1...3) == [1: Data([1]), 2: Data([2]), 3: Data([3])])
+        #expect(try await store.values(NewPhotoRow.self, \.note, ids: 1...3) == [1: "n1", 2: nil, 3: "n3"])
+    }
+}

@@ -94,6 +94,27 @@ private struct Letter: StoredRecord, Hashable {
         #expect(try await store.find(SquadRow.self, 1)?.city == "c")
     }
 
+    @Test func `only what is named is written to a row that is there`() async throws {
+        let store = try await Engine.open(SquadRow.self, Letter.self)
+        func letter(_ title: String, _ weight: Double) -> Letter {
+            Letter(id: 1, title: title, note: nil, weight: weight, squads: [], body: Lazy(title))
+        }
+        try await store.write { tx async throws in
+            #expect(try await tx.upsert(letter("a", 1), only: [\.weight]) == .inserted)
+            #expect(try await tx.upsert(letter("b", 1), only: [\.weight, \.note]) == .unchanged)
+            #expect(try await tx.upsert(letter("b", 2), only: [\.weight, \.note]) == .updated(["weight"]))
+            #expect(try await tx.upsert(letter("b", 2), policy: .all, only: [\.weight]) == .updated(["weight"]))
+            #expect(try await tx.upsert(contentsOf: [letter("c", 3)], only: []) == [.unchanged])
+            #expect(try await tx.find(Letter.self, 1)?.title == "a")
+            #expect(try await tx.value(Letter.self, \.body, 1) == "a")
+        }
+        await #expect {
+            try await store.write { try await $0.upsert(letter("b", 1), only: [\.title.count]) }
+        } throws: {
+            ($0 as? GraphError)?.kind == .misuse
+        }
+    }
+
     @Test func `what is the same is neither written nor noted`() async throws {
         let store = try await Engine.open(SquadRow.self, PlayerRow.self)
         let rows = (0..<100).map { SquadRow(id: $0, name: "n\($0)", city: nil) }
