@@ -211,12 +211,8 @@ public final class GraphStore: Sendable {
         guard Self.held?.holds(self) != true else { throw Self.nested }
         let connection = try await readers.take()
         defer { readers.give(connection) }
-        return try await holding(Held(self, isReader: true, outer: Self.held)) {
-            try await withTaskCancellationHandler {
-                try await transaction(isWrite: false, ReadTransaction(connection), body)
-            } onCancel: {
-                connection.interrupt()
-            }
+        return try await holding(Held(self, isReader: true, outer: Self.held), interrupting: connection) {
+            try await transaction(isWrite: false, ReadTransaction(connection), body)
         }
     }
 
@@ -265,15 +261,24 @@ public final class GraphStore: Sendable {
         return try await holding(Held(self, isReader: false, outer: Self.held), body)
     }
 
-    /// - Parameter isolation: where the caller runs. The closure that `withValue` takes runs there only if it captures it:
-    ///   else it would leave the actor, and with it whatever `body` does to models.
+    /// - Parameters:
+    ///   - connection: one whose statement ends if the task is cancelled.
+    ///   - isolation: where the caller runs. The closures that `withValue` and the cancellation handler take run there only
+    ///     if they capture it: else they would leave the actor, and with it whatever `body` does to models.
     private func holding<T>(
-        _ held: Held, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> T
+        _ held: Held, interrupting connection: Connection? = nil, isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> T
     ) async throws -> T {
         defer { held.end() }
         return try await Self.$held.withValue(held) {
             _ = isolation
-            return try await body()
+            guard let connection else { return try await body() }
+            return try await withTaskCancellationHandler {
+                _ = isolation
+                return try await body()
+            } onCancel: {
+                connection.interrupt()
+            }
         }
     }
 
