@@ -13,7 +13,7 @@ soak: deps
 	GRAPHMAPPER_SOAK=1 swift test
 
 # Suites of many tasks at once, for minutes, under the thread sanitizer: `make races RACES=StressTests` runs one file's.
-RACES = RaceTests|StressTests
+RACES = RaceTests|StressTests|Many observers and writers|How changes are delivered|Sessions that follow the store|Writes that an observer knows of
 races: deps
 	GRAPHMAPPER_SOAK=1 swift test --sanitize=thread --scratch-path .build/races --filter '$(RACES)'
 

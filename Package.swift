@@ -31,12 +31,18 @@ let package = Package(
             swiftSettings: settings),
         .executableTarget(
             name: "People", dependencies: ["GraphMapperStore"], path: "Examples/People", swiftSettings: settings),
+        .target(
+            name: "PackageGraph", dependencies: ["GraphMapperStore"], path: "Examples/PackageGraph",
+            swiftSettings: settings),
         .executableTarget(
-            name: "Benchmarks", dependencies: ["GraphMapperStore", "CSQLite"], path: "Benchmarks",
+            name: "Benchmarks", dependencies: ["GraphMapperStore", "PackageGraph", "CSQLite"], path: "Benchmarks",
             swiftSettings: settings),
         .testTarget(
             name: "GraphMapperTests",
-            dependencies: ["GraphMapperStore", "GraphMapperTesting", "ShopModels", "ShoppingCart", "Places", "People"],
+            dependencies: [
+                "GraphMapperStore", "GraphMapperTesting", "ShopModels", "ShoppingCart", "Places", "People",
+                "PackageGraph",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "DefaultIsolationTests", dependencies: ["GraphMapperStore"],

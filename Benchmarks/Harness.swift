@@ -47,13 +47,27 @@ final class Harness {
         let line = Measurement(
             name: name, unit: "ns", ours: median(times.ours), baseline: median(times.baseline), ratio: median(ratios),
             n: n, target: target)
+        show(line, String(format: "(%.2f–%.2f)", ratios.min() ?? 0, ratios.max() ?? 0))
+    }
+
+    /// Notes what was measured elsewhere.
+    func note(
+        _ name: String, unit: String, ours: Double, baseline: Double, n: Int, target: Double?, remark: String = ""
+    ) {
+        let line = Measurement(
+            name: name, unit: unit, ours: ours, baseline: baseline, ratio: ours / baseline, n: n, target: target)
+        show(line, remark)
+    }
+
+    private func show(_ line: Measurement, _ remark: String) {
         measurements.append(line)
-        let spread = String(format: "%.2f–%.2f", ratios.min() ?? 0, ratios.max() ?? 0)
-        let goal = target.map { line.ratio <= $0 ? "≤ \($0) met" : "≤ \($0) MISSED" } ?? ""
+        let goal = line.target.map { line.ratio <= $0 ? "≤ \($0) met" : "≤ \($0) MISSED" } ?? ""
+        let format = line.unit == "ns" || line.unit == "B" ? "%10.0f" : "%10.2f"
         print(
-            name.padding(toLength: 24, withPad: " ", startingAt: 0)
-                + String(format: "%10.0f %10.0f   %5.2f  ", line.ours, line.baseline, line.ratio)
-                + "(\(spread))  n = \(n)  \(goal)\(change(line))")
+            line.name.padding(toLength: 24, withPad: " ", startingAt: 0)
+                + String(format: format, line.ours) + " " + String(format: format, line.baseline)
+                + " \(line.unit)" + String(format: "  %6.2f  ", line.ratio)
+                + "\(remark)  n = \(line.n)  \(goal)\(change(line))")
     }
 
     private func change(_ line: Measurement) -> String {

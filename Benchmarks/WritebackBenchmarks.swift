@@ -36,7 +36,9 @@ struct TickRecord: StoredRecord {
 
 func benchmarkWriteback(_ harness: Harness) async throws {
     guard
-        harness.wants("writeback.clean", "writeback.dirty10of1M", "writeback.list.append", "writeback.batch.insert")
+        harness.wants(
+            "writeback.clean", "writeback.dirty10of1M", "writeback.list.append", "writeback.batch.insert",
+            "retention.held", "retention.released")
     else { return }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -45,6 +47,34 @@ func benchmarkWriteback(_ harness: Harness) async throws {
     try await benchmarkEditedOnly(harness, folder)
     try await benchmarkAppend(harness, folder)
     try await benchmarkInsert(harness, folder)
+    try await benchmarkRetention(harness)
+}
+
+/// The search for models that nobody else holds, where the app holds all of them; by hand, one look at each. And where it
+/// holds none, which includes that they are mapped; by hand, the mapping alone.
+private func benchmarkRetention(_ harness: Harness) async throws {
+    guard harness.wants("retention.held", "retention.released") else { return }
+    let records = (0..<100_000).map { TickRecord(id: $0, value: $0, name: "tick \($0)", others: []) }
+    let session = GraphSession(TickRecord.mapping)
+    let models = try session.map(records)
+    try await harness.compare("retention.held", n: records.count) {
+        try session.releaseUnused()
+        return models.count
+    } baseline: {
+        models.reduce(0) { $0 + ($1.value < 0 ? 0 : 1) }
+    }
+    func map() throws -> GraphSession {
+        let session = GraphSession(TickRecord.mapping)
+        try session.map(records)
+        return session
+    }
+    try await harness.compare("retention.released", n: records.count) {
+        let session = try map()
+        try session.releaseUnused()
+        return try session.changes().changes.count
+    } baseline: {
+        try map().changes().changes.count
+    }
 }
 
 private func openTicks(_ folder: URL, _ name: String, _ count: Int) async throws -> (GraphStore, Database) {

@@ -1,11 +1,28 @@
 import Foundation
 import GraphMapperStore
 
-// `Benchmarks [--filter NAME] [--rounds N] [--only ours|baseline] [--output FILE] [--compare OLD.json]`
+// `Benchmarks [--filter NAME] [--rounds N] [--only ours|baseline] [--output FILE] [--compare OLD.json] [--largest N]`,
+// or `Benchmarks --debian PACKAGES [--plots FOLDER]`,
+// or `Benchmarks --compile-time [--records N]`.
 func option(_ name: String) -> String? {
     CommandLine.arguments.firstIndex(of: name).flatMap { index in
         index + 1 < CommandLine.arguments.count ? CommandLine.arguments[index + 1] : nil
     }
+}
+
+if let child = option("--child") {
+    try await runChild(child, option("--path") ?? "")
+    exit(0)
+}
+
+if let file = option("--debian") {
+    try await runDebian(file, plots: option("--plots"))
+    exit(0)
+}
+
+if CommandLine.arguments.contains("--compile-time") {
+    try measureCompileTime(option("--records").flatMap(Int.init) ?? 100)
+    exit(0)
 }
 
 let harness = Harness(filter: option("--filter"))
@@ -28,6 +45,8 @@ try await benchmarkRecords(harness, workload)
 try await benchmarkQueries(harness)
 try await benchmarkObservation(harness)
 try await benchmarkWriteback(harness)
+try await benchmarkScale(harness, largest: option("--largest").flatMap(Int.init) ?? 1_000_000)
+if #available(macOS 14, iOS 17, *) { try await benchmarkTracking(harness) }
 
 let encoder = JSONEncoder()
 encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

@@ -6,7 +6,7 @@ func title(_ text: String) { print("\n── \(text)") }
 func line(_ person: PersonRecord) -> String { "\(person.id) \(person.name), \(person.age)" }
 
 /// A list of people: the schema's change, the list, and every way of writing, each as a person would see it.
-func run(_ path: String) async throws {
+func run(_ path: String) async throws -> GraphStore {
     title("The first version of the app")
     do {
         let store = try await GraphStore.open(.file(path), FirstPerson.self)
@@ -63,14 +63,29 @@ func run(_ path: String) async throws {
         }
     } catch let error as StoreError { print("  \(error.kind): \(error.message)") }
     print("  still \(try await store.fetch(list).count) of \(known) people")
+    return store
 }
 
+let usage = "usage: People [--large] [FILE]   --large shows a list of 100 000 rows"
+let arguments = CommandLine.arguments.dropFirst()
+if arguments.contains("--help") {
+    print(usage)
+    exit(0)
+}
+let isLarge = arguments.contains("--large")
+let files = arguments.filter { $0 != "--large" }
+guard files.count <= 1, files.allSatisfy({ !$0.hasPrefix("-") }) else {
+    FileHandle.standardError.write(Data("\(usage)\n".utf8))
+    exit(2)
+}
 let path =
-    CommandLine.arguments.dropFirst().first
+    files.first
     ?? FileManager.default.temporaryDirectory.appendingPathComponent("people-\(UUID().uuidString).sqlite").path
 do {
     print("The people's file: \(path)")
-    try await run(path)
+    let store = try await run(path)
+    try await follow(store, people: isLarge ? 100_000 : 1000, commits: 400)
+    try await fail(store)
 } catch {
     FileHandle.standardError.write(Data("\(error)\n".utf8))
     exit(1)

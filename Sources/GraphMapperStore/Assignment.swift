@@ -135,11 +135,12 @@ extension WriteTransaction {
         return connection.changeCount
     }
 
-    /// The keys of the rows, if they are few enough to be told apart in the change records.
+    /// The keys of the rows, if they are few enough to be told apart in the change records, or by those who observe.
     private func keysToLog<R: StoredRecord>(_ query: Query<R>) throws -> [[StoredValue]]? {
-        let (sql, values) = try query.selecting(query.rows.key).limit(ChangeLog.most + 1).statement()
+        let most = log.keysToTell(of: R.schema.name)
+        let (sql, values) = try query.selecting(query.rows.key).limit(most + 1).statement()
         let keys = try connection.peekAll(sql, values)
-        return keys.count > ChangeLog.most ? nil : keys
+        return keys.count > most ? nil : keys
     }
 
     private func note(_ table: String, _ kind: ChangeRecord.Kind, _ keys: [[StoredValue]]?, _ columns: [String]?) {

@@ -90,7 +90,8 @@ extension ChangeRecord {
     }
 }
 
-/// What a transaction has written so far. Costs memory for at most 64 rows of a kind and table.
+/// What a transaction has written so far. Costs memory for at most 64 rows of a kind and table; while somebody observes, for
+/// the keys of as many as observers tell apart.
 struct ChangeLog {
     static let table = "graphmapper_change"
     static let definition =
@@ -113,14 +114,22 @@ struct ChangeLog {
     private struct Entry {
         let table: String
         let kind: ChangeRecord.Kind
+        let isObserved: Bool
         /// One without a key once there are too many.
         var rows: [Row] = []
         var isCollapsed = false
+        /// The keys of the rows that the one without a key stands for; nil if they are not known, or too many.
+        var keys: [[StoredValue]]?
 
         mutating func add(_ row: Row) {
             if !isCollapsed {
                 guard rows.count >= ChangeLog.most else { return rows.append(row) }
                 collapse()
+            }
+            if let key = row.key, let count = keys?.count, count < Pending.most {
+                keys?.append(key)
+            } else {
+                keys = nil
             }
             cover(row.columns)
         }
@@ -130,6 +139,7 @@ struct ChangeLog {
             let old = rows
             rows = [Row(key: nil, columns: old.first?.columns, place: old.first?.place ?? 0)]
             isCollapsed = true
+            keys = isObserved ? old.compactMap(\.key) : nil
             for row in old { cover(row.columns) }
         }
 
@@ -144,11 +154,20 @@ struct ChangeLog {
     }
 
     private var entries: [Entry] = []
+    /// What rows held before, by table and key, as far as somebody asked for it.
+    private var before: [String: [[StoredValue]: [String: StoredValue]]] = [:]
+    private let observed: Set<String>
     private var count = 0
     /// Where the latest entry of each kind is: most often that of the next write too.
     private var insert = 0
     private var update = 0
     private var delete = 0
+
+    /// - Parameter observed: the tables of which somebody wants to know the keys of more than 64 rows.
+    init(observed: Set<String>) { self.observed = observed }
+
+    /// So many keys of a table are worth while to find out.
+    func keysToTell(of table: String) -> Int { observed.contains(table) ? Pending.most : Self.most }
 
     /// Notes one row. Complexity: O(tables) for the first row of another table than the one before, else O(columns).
     mutating func note(_ kind: ChangeRecord.Kind, _ table: String, _ key: [StoredValue], _ columns: [String]? = nil) {
@@ -163,14 +182,16 @@ struct ChangeLog {
     ) {
         let place = self.place(kind, table)
         count += 1
-        if entries[place].isCollapsed { return entries[place].cover(columns) }
+        if entries[place].isCollapsed, entries[place].keys == nil { return entries[place].cover(columns) }
         entries[place].add(Row(key: key(), columns: columns, place: count))
     }
 
     /// Notes an ordered link; not that of a row which was inserted just now.
     mutating func note(link property: String, _ table: String, _ key: [StoredValue]) {
         let place = self.place(.update, table)
-        if entries[place].isCollapsed { return entries[place].cover(property) }
+        if entries[place].isCollapsed {
+            return entries[place].add(Row(key: key, columns: [property], place: count))
+        }
         if entries[self.place(.insert, table)].rows.contains(where: { $0.key == key }) { return }
         note(.update, table, key, [property])
     }
@@ -184,6 +205,17 @@ struct ChangeLog {
         }
         entries[place].collapse()
         entries[place].add(Row(key: nil, columns: columns, place: count))
+    }
+
+    /// Whether what a row held before is of use, and not known.
+    func wantsBefore(_ kind: ChangeRecord.Kind, _ table: String, _ key: [StoredValue]) -> Bool {
+        before[table]?[key] == nil
+            && !entries.contains { $0.table == table && $0.kind == kind && $0.rows.count >= Self.most }
+    }
+
+    /// Notes what a row held in some columns before the transaction wrote to these.
+    mutating func note(before values: [String: StoredValue], _ table: String, _ key: [StoredValue]) {
+        before[table, default: [:]][key] = values
     }
 
     var isEmpty: Bool { count == 0 }
@@ -202,7 +234,9 @@ struct ChangeLog {
             }
         if latest < entries.count, entries[latest].kind == kind, entries[latest].table == table { return latest }
         let place = entries.firstIndex { $0.kind == kind && $0.table == table } ?? entries.count
-        if place == entries.count { entries.append(Entry(table: table, kind: kind)) }
+        if place == entries.count {
+            entries.append(Entry(table: table, kind: kind, isObserved: observed.contains(table)))
+        }
         switch kind {
         case .insert: insert = place
         case .update: update = place
@@ -214,7 +248,11 @@ struct ChangeLog {
     /// What was written, for those who observe it.
     var touches: [Touch] {
         entries.flatMap { entry in
-            entry.rows.map { Touch(entry.kind, table: entry.table, key: $0.key, columns: $0.columns) }
+            entry.rows.map { row in
+                var touch = Touch(entry.kind, table: entry.table, key: row.key, columns: row.columns, keys: entry.keys)
+                touch.before = row.key.flatMap { before[entry.table]?[$0] } ?? [:]
+                return touch
+            }
         }
     }
 

@@ -14,7 +14,11 @@ extension GraphStore: GraphBacking {
 
 extension GraphSession {
     /// A session over a store, with one mapping for each record type that it maps.
-    public convenience init(_ store: GraphStore, _ mappings: any AnyMapping...) { self.init(store, mappings) }
+    ///
+    /// - Parameter retention: which models it holds that nobody else does.
+    public convenience init(_ store: GraphStore, _ mappings: any AnyMapping..., retention: Retention = .strong) {
+        self.init(store, mappings, retention: retention)
+    }
 
     /// The models of a query, in its order, with what they link to as far as `loading` says.
     public func models<R: StoredRecord>(_ query: Query<R>, loading: Loading = .all) async throws -> [R.Model]

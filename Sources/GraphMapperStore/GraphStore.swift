@@ -28,6 +28,10 @@ public final class GraphStore: Sendable {
         public var readers = 4
         /// Seconds between two looks for what others have written to the file, while something is observed.
         public var watchInterval = 0.2
+        /// Whether every program that writes to the file does it through a store, as an app and its extensions may: then
+        /// observers are told of what others write by its change records, row by row, and of nothing else. If not, SQLite
+        /// says that somebody has written, but not what, and all that is observed is read again.
+        public var onlyStoresWrite = false
         /// The steps from the first version of the schema to the newest.
         public var migrations: [Migration] = []
         /// Sees a step's name, and what part of it is done, from 0 to 1. Called now and then while a migration runs.
@@ -47,7 +51,8 @@ public final class GraphStore: Sendable {
     let records: Set<ObjectIdentifier>
     /// The columns of each table's unique indexes, its key's not among them, as the file has them.
     let uniques = Locked<[String: [[String]]]>([:])
-    private let hasAdopted: Bool
+    /// The names of adopted tables.
+    private let adopted: Set<String>
     /// Whether other stores share its memory.
     private let isShared: Bool
     /// The tables of ordered links.
@@ -95,7 +100,7 @@ public final class GraphStore: Sendable {
         try Self.validate(records)
         self.records = Set(records.map { ObjectIdentifier($0) })
         let tables = try TableLayout.merged(records.flatMap { Layout($0).tables })
-        hasAdopted = tables.contains(where: \.isAdopted)
+        adopted = Set(tables.lazy.filter(\.isAdopted).map(\.name))
         lists = Dictionary(
             tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
         linkEffects = LinkEffect.all(tables)
@@ -143,7 +148,10 @@ public final class GraphStore: Sendable {
     /// Tells the observers if somebody else has written. Whoever calls it holds the writer.
     func lookForOthers() throws {
         guard hub.isNeeded, try others?.haveWritten(writer) == true else { return }
-        hub.publishEverything()
+        guard options.onlyStoresWrite, isLogged else { return hub.publishEverything() }
+        let records = try ReadTransaction(writer).knownRecords(after: hub.told)
+        guard let first = records.first, let last = records.last else { return }
+        hub.publish(records.map { Touch($0) }, records: first.sequence...last.sequence)
     }
 
     /// Looks now and then whether somebody else has written, for as long as anybody observes.
@@ -239,11 +247,11 @@ public final class GraphStore: Sendable {
     private func write<T>(knowing: [Hub.ID], _ body: (WriteTransaction) async throws -> T) async throws -> T {
         try await exclusively {
             let transaction = WriteTransaction(
-                writer, lists: lists, effects: linkEffects, isLogged: isLogged, hasAdopted: hasAdopted, hub: hub,
+                writer, lists: lists, effects: linkEffects, adopted: adopted, isLogged: isLogged, hub: hub,
                 knowing: knowing)
             return try await self.transaction(isWrite: true, transaction) { transaction in
                 // Foreign keys that others have declared may be checked at once.
-                if hasAdopted { try writer.executeUncounted("PRAGMA defer_foreign_keys = ON", []) }
+                if !adopted.isEmpty { try writer.executeUncounted("PRAGMA defer_foreign_keys = ON", []) }
                 try lookForOthers()
                 return try await body(transaction)
             }

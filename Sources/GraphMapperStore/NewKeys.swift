@@ -17,7 +17,7 @@ extension WriteTransaction {
         _ type: R.Type, _ make: (R.ID) throws -> R
     ) async throws -> R where R.ID: FixedWidthInteger {
         try check()
-        let last = try newKeys[R.schema.name] ?? lastKey(type)
+        let last = try newKeys[R.schema.name] ?? lastKey(R.schema.name, R.keyColumnNames[0])
         guard last < .max, let id = R.ID(exactly: last + 1) else {
             throw StoreError(.full, "there is no key after \(last)", table: R.schema.name)
         }
@@ -28,15 +28,24 @@ extension WriteTransaction {
         }
         try await insert(record)
         newKeys[R.schema.name] = last + 1
-        if R.isAdopted { keysOfOthers.insert(R.schema.name) }
         return record
     }
 
-    private func lastKey<R: StoredRecord>(_ type: R.Type) throws -> Int64 {
-        let key = Dialect.quoted(R.keyColumnNames[0])
-        let greatest = try connection.peek("SELECT coalesce(max(\(key)), 0) FROM \(table(type))")
+    /// Keys for new rows of a table: the ones after the greatest that the table has, or ever gave.
+    public func newKeys(_ count: Int, of table: String, column: String, after floor: Int64) async throws -> [Int64] {
+        try check()
+        let last = max(floor, newKeys[table] ?? 0, try lastKey(table, column))
+        let (end, isOver) = last.addingReportingOverflow(Int64(count))
+        guard !isOver else { throw StoreError(.full, "there are not \(count) keys after \(last)", table: table) }
+        newKeys[table] = end
+        return count > 0 ? Array(last + 1...end) : []
+    }
+
+    private func lastKey(_ table: String, _ column: String) throws -> Int64 {
+        let key = Dialect.quoted(column)
+        let greatest = try connection.peek("SELECT coalesce(max(\(key)), 0) FROM \(Dialect.quoted(table))")
         guard case .integer(let last)? = greatest else { return 0 }
-        return max(0, last, try R.isAdopted ? lastOfSequence(R.schema.name) : lastGiven(R.schema.name))
+        return max(0, last, try adopted.contains(table) ? lastOfSequence(table) : lastGiven(table))
     }
 
     private func lastGiven(_ table: String) throws -> Int64 {
@@ -56,7 +65,7 @@ extension WriteTransaction {
 
     /// Keeps the keys that were given, for when their rows are gone. An adopted table does so itself, if it does.
     func writeNewKeys() throws {
-        for (table, key) in newKeys.sorted(by: { $0.key < $1.key }) where !keysOfOthers.contains(table) {
+        for (table, key) in newKeys.sorted(by: { $0.key < $1.key }) where !adopted.contains(table) {
             try connection.executeUncounted(
                 FileHeader.set, [.text(FileHeader.lastKey(table)), .integer(key)])
         }

@@ -163,18 +163,19 @@ public class ReadTransaction: ImmediateSource {
         return Int64(count) * 4 >= rows
     }
 
-    /// The rows that `tail` chooses, and for each the values of more columns, handed over before the next is read.
+    /// The rows that `tail` chooses, and for each what else is selected, handed over before the next is read.
     func select<R: StoredRecord>(
-        _ type: R.Type, _ tail: String, _ values: [StoredValue], isCached: Bool, beside columns: [String],
+        _ type: R.Type, _ tail: String, _ values: [StoredValue], isCached: Bool, beside more: BesideRows,
         _ note: ([StoredValue]) -> Void
     ) throws -> [R] {
         var rows = choice(type, tail, values)
         rows.isCached = isCached
-        return try select(type, rows, beside: columns, note)
+        return try select(type, rows, beside: more, note)
     }
 
     private func select<R: StoredRecord>(
-        _ type: R.Type, _ rows: RowChoice, beside more: [String] = [], _ note: ([StoredValue]) -> Void = { _ in }
+        _ type: R.Type, _ rows: RowChoice, beside more: BesideRows = BesideRows(),
+        _ note: ([StoredValue]) -> Void = { _ in }
     ) throws -> [R] {
         try check()
         let schema = R.schema
@@ -188,11 +189,12 @@ public class ReadTransaction: ImmediateSource {
                     isOfKey: rows.keep?.columns == table.keyColumns)
             } catch { throw schema.located(error, property) }
         }
-        let columns = more.isEmpty ? table.selected : "\(table.selected), \(more.joined(separator: ", "))"
+        let columns =
+            more.columns.isEmpty ? table.selected : "\(table.selected), \(more.columns.joined(separator: ", "))"
         let sql = "SELECT \(columns) FROM \(table.quoted) \(rows.tail)"
         let count = Int32(table.columns.count)
-        let beside = count..<count + Int32(more.count)
-        return try connection.withStatement(sql, rows.values, isCached: rows.isCached) { statement in
+        let beside = count..<count + Int32(more.columns.count)
+        return try connection.withStatement(sql, more.values + rows.values, isCached: rows.isCached) { statement in
             let cursor = statement.cursor(lists.isEmpty ? nil : LinkLists(lists.map(\.rows)))
             let kept = rows.keep.map { keep in (RecordTable<R>.range(of: keep.columns, in: table.columns), keep.keys) }
             return try schema.decode(cursor) {
@@ -247,6 +249,13 @@ public class ReadTransaction: ImmediateSource {
 
 /// Tells tasks apart for as long as they run.
 private func currentTask() -> Int? { withUnsafeCurrentTask { $0?.hashValue } }
+
+/// What is selected of each row besides the record.
+struct BesideRows: Sendable {
+    var columns: [String] = []
+    /// What is bound to their parameters.
+    var values: [StoredValue] = []
+}
 
 /// Which rows of a table are read.
 private struct RowChoice {

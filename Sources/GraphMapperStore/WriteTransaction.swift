@@ -6,34 +6,36 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private let effects: [String: [LinkEffect]]
     /// Whether the file has change records.
     private let isLogged: Bool
-    /// Whether there are tables whose foreign keys others have made.
-    private let hasAdopted: Bool
-    var log = ChangeLog()
+    /// Adopted tables, by name.
+    let adopted: Set<String>
+    var log: ChangeLog
+    /// Columns that observers have pinned to a value, by table.
+    let pins: [String: [String]]
     let hub: Hub
     /// Observers that know what is written.
     let knowing: [Hub.ID]
     /// The last key that rows of each table were given.
     var newKeys: [String: Int64] = [:]
-    /// The adopted tables among them.
-    var keysOfOthers: Set<String> = []
     /// What sessions that have joined do if it is undone.
     private var restores: [() throws -> Void] = []
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
     ///   - effects: what rules do when rows of each table are deleted.
+    ///   - adopted: the adopted tables' names.
     ///   - isLogged: whether the file has change records.
-    ///   - hasAdopted: whether there are tables whose foreign keys others have made.
     ///   - hub: those who are told.
     ///   - knowing: observers that know what is written.
     init(
-        _ connection: Connection, lists: [String: ListOwner], effects: [String: [LinkEffect]], isLogged: Bool,
-        hasAdopted: Bool, hub: Hub, knowing: [Hub.ID]
+        _ connection: Connection, lists: [String: ListOwner], effects: [String: [LinkEffect]], adopted: Set<String>,
+        isLogged: Bool, hub: Hub, knowing: [Hub.ID]
     ) {
         self.lists = lists
         self.effects = effects
+        log = ChangeLog(observed: hub.tables)
+        pins = hub.pinnedColumns
         self.isLogged = isLogged
-        self.hasAdopted = hasAdopted
+        self.adopted = adopted
         self.hub = hub
         self.knowing = knowing
         super.init(connection)
@@ -49,7 +51,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     }
 
     override func commit() throws {
-        try log.noteTriggers(connection, lists, countingForeignKeys: hasAdopted)
+        try log.noteTriggers(connection, lists, countingForeignKeys: !adopted.isEmpty)
         let records = try isLogged ? log.write(connection) : log.isEmpty ? nil : hub.nextNumber()
         let touches = try records != nil && hub.isNeeded ? Self.touches(log, hub, connection) : nil
         let absorbed = try absorbed(touches ?? [])
@@ -92,6 +94,9 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         try check()
         let table = connection.table(R.self)
         guard !patch.paths.isEmpty else { return try table.has(patch.key, connection) }
+        try noteBefore(
+            .update, R.schema.name, table.keyColumns, patch.key,
+            try patch.paths.flatMap { try R.columnNames(at: $0).get() })
         return try table.apply(patch, connection, &log)
     }
 
@@ -99,7 +104,9 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     @discardableResult
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
-        return try deleting(from: R.schema.name) { try connection.table(type).delete(id, connection, &log) }
+        let table = connection.table(type)
+        try noteBefore(.delete, R.schema.name, table.keyColumns, id.storedValues)
+        return try deleting(from: R.schema.name) { try table.delete(id, connection, &log) }
     }
 
     /// Runs a deletion, and notes what rules of links have done because of it.
@@ -178,8 +185,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
         try check()
-        for (place, change) in zip(changes.indices, changes) {
-            if let found = try mismatch(of: change) { return ChangeSet.Mismatch(place: place, found: found) }
+        for place in changes.indices {
+            if let found = try mismatch(of: changes[place]) { return ChangeSet.Mismatch(place: place, found: found) }
         }
         return nil
     }
@@ -192,11 +199,13 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             try connection.execute(try insertion(row.table, row.columns), row.values)
             log.note(.insert, row.table, row.key)
         case .update(let row):
+            try noteBefore(.update, row.table, row.keyColumns, row.key, row.columns)
             try connection.execute(
                 RowStatements.update(row), row.values + row.unreadValues + row.key + row.expected)
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
             if !row.isInterim { log.note(.update, row.table, row.key, row.columns + row.unread) }
         case .delete(let row):
+            try noteBefore(.delete, row.table, row.keyColumns, row.key)
             try deleting(from: row.table) {
                 try connection.execute(RowStatements.delete(row), row.key + row.expected)
             }
@@ -276,11 +285,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             if connection.changeCount == 0 {
                 return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))
             }
-            try connection.executeEach(
-                list.insert,
-                stride(from: width, to: link.targets.count, by: width).lazy.map { start in
-                    link.key + [.integer(Int64(start / width + 1) * Layout.gap)] + link.targets[start..<start + width]
-                })
+            let position = link.key.count
+            try connection.executeEach(list.insert, 1..<link.targets.count / width) { statement, place in
+                if place == 1 { try statement.bind(link.key[...], at: 0) }
+                try statement.bind(.integer(Int64(place + 1) * Layout.gap), at: position)
+                try statement.bind(link.targets[place * width..<(place + 1) * width], at: position + 1)
+            }
             return nil
         }
         let rows = try rows(list, link)

@@ -52,5 +52,20 @@ import Testing
             "2 people are a year older", "1 gone", "2 badges", "foreign key: badge(\"a_b\", \"c\").owner_id",
             "still 3 of 3 people",
         ] { #expect(output.contains(line), "\(line)\n\(output)") }
+        for line in [
+            "rows, from 1 hoon, 1 to", "shows what the query has: true", "violations: 0", "callbacks after release: 0",
+            "delivered error: conversion at person.age", "the token knows it: true",
+        ] { #expect(output.contains(line), "\(line)\n\(output)") }
+        for pattern in [#/401 commits, [1-9]\d* change sets/#, #/longest stall of the main actor: \d+\.\d ms/#] {
+            #expect(output.contains(pattern), "\(output)")
+        }
+    }
+
+    @Test(arguments: [["--small"], ["a.sqlite", "b.sqlite"]]) func `people: what it does not understand`(
+        arguments: [String]
+    ) throws {
+        let (status, output) = try run("People", arguments)
+        #expect(status == 2)
+        #expect(output.hasPrefix("usage: People"))
     }
 }

@@ -29,7 +29,7 @@ where
         self.init(
             .back(
                 from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
+                set: { $0[keyPath: to()] = $1 }, answer: { $0 }))
     }
 
     /// For a model that was given its parent when it was made: `unowned let owner: Person`.
@@ -45,10 +45,10 @@ where
 extension Step {
     /// - Parameter isFixed: whether the model keeps the owner that it was made with, which then is never an edit.
     @inlinable @inline(__always)
-    static func back<C: Mappable>(
+    static func back<C: Mappable, V>(
         _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Ref<C>?,
         model: @escaping (D.Model) -> C.Model?,
-        set: @escaping (D.Model, C.Model?) -> Void, answer: @escaping (Ref<C>?) throws -> Any, isFixed: Bool = false
+        set: @escaping (D.Model, C.Model?) -> Void, answer: @escaping (Ref<C>?) throws -> V, isFixed: Bool = false
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         func owner(_ object: D.Model, _ stored: Ref<C>?, _ core: SessionCore) throws -> Ref<C>? {
             let table = try core.table(D.self)
@@ -142,8 +142,8 @@ extension Step {
                 try owner(object, snapshot.flatMap { value(of: $0, get) }, core)
             }
         }
-        step.answer = { object, snapshot, core in
-            try answer(owner(object, snapshot.flatMap { value(of: $0, get) }, core))
+        step.answer = { object, snapshot, core, answers in
+            answers.put(try answer(owner(object, snapshot.flatMap { get($0) }, core)))
         }
         step.linkKnown = { table, start, core in
             let targets = try core.table(C.self)

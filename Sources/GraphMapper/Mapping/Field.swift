@@ -63,8 +63,9 @@ extension Step {
         step.property = from
         step.modelPath = to
         step.isSame = { V.isSame(get($0), get($1)) }
+        step.encode = { get($0).encode(into: &$1) }
         step.isClean = { snapshot, object, _ in V.isSame(get(snapshot), model(object)) }
-        step.answer = { object, _, _ in model(object) }
+        step.answer = { object, _, _, answers in answers.put(model(object)) }
         if V.self == D.ID.self {
             // The same type, so that the value can be loaded as the other.
             step.idOf = { object in withUnsafeBytes(of: model(object)) { $0.load(as: D.ID.self) } }
@@ -81,6 +82,7 @@ extension Step {
         step.property = from
         step.modelPath = to
         step.isSame = { V.isSame(get($0), get($1)) }
+        step.encode = { get($0).encode(into: &$1) }
         step.check = { dto in _ = try conversion.decode(get(dto)) }
         if let set { step.read = { dto, object in set(object, try conversion.decode(get(dto))) } }
         // A conversion need not round-trip: what the stored value encodes to again counts as unchanged too.
@@ -90,7 +92,7 @@ extension Step {
             if V.isSame(old, now) { return true }
             return V.isSame(try conversion.encode(conversion.decode(old)), now)
         }
-        step.answer = { object, _, _ in try conversion.encode(model(object)) }
+        step.answer = { object, _, _, answers in answers.put(try conversion.encode(model(object))) }
         return step
     }
 }
@@ -109,7 +111,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.ID: Storable 
         step.isSame = { $0.pointee[keyPath: from] == $1.pointee[keyPath: from] }
         step.read = { dto, model in model[keyPath: to] = dto.pointee[keyPath: from].id }
         step.isClean = { snapshot, model, _ in C.ID.isSame(snapshot.pointee[keyPath: from].id, model[keyPath: to]) }
-        step.answer = { model, _, _ in Ref<C>(model[keyPath: to]) }
+        step.answer = { model, _, _, answers in answers.put(Ref<C>(model[keyPath: to])) }
         self.step = step
     }
 
@@ -121,7 +123,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.ID: Storable 
         step.isSame = { $0.pointee[keyPath: from] == $1.pointee[keyPath: from] }
         step.read = { dto, model in model[keyPath: to] = dto.pointee[keyPath: from]?.id }
         step.isClean = { snapshot, model, _ in C.ID?.isSame(snapshot.pointee[keyPath: from]?.id, model[keyPath: to]) }
-        step.answer = { model, _, _ in model[keyPath: to].map { Ref<C>($0) } as Any }
+        step.answer = { model, _, _, answers in answers.put(model[keyPath: to].map { Ref<C>($0) }) }
         self.step = step
     }
 }
@@ -138,7 +140,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         var step = Step<D>()
         step.property = from
         step.isSame = { V.isSame($0.pointee[keyPath: from], $1.pointee[keyPath: from]) }
-        step.answer = { _, snapshot, _ in snapshot.map { $0[keyPath: from] } ?? initial }
+        step.answer = { _, snapshot, _, answers in answers.put(snapshot?.pointee[keyPath: from] ?? initial) }
         self.step = step
     }
 }

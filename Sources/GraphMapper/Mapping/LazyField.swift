@@ -48,12 +48,12 @@ extension Step {
             if let stored = get(snapshot).value { return V.isSame(stored, now) }
             return try core.table(D.self).isUnread(from, object, now)
         }
-        step.answer = { object, snapshot, core in
-            let old = snapshot.map { withUnsafePointer(to: $0) { get($0) } }
-            guard let now = try conversion.encode(model(object)) else { return old ?? Lazy<V>.unread }
+        step.answer = { object, snapshot, core, answers in
+            let old = snapshot.map { get($0) }
+            guard let now = try conversion.encode(model(object)) else { return answers.put(old ?? Lazy<V>.unread) }
             let isUnread =
                 try old.map { try $0.value == nil && core.table(D.self).isUnread(from, object, now) } ?? false
-            return isUnread ? Lazy<V>.unread : Lazy(now)
+            answers.put(isUnread ? Lazy<V>.unread : Lazy(now))
         }
         step.gap = Gap {
             get($0).value == nil

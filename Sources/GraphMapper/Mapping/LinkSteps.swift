@@ -1,6 +1,6 @@
 /// The steps of links. Everything is inlinable, so that the loops are specialised where a mapping is written.
 extension Step {
-    @usableFromInline static func required<C: Mappable>(_ link: Ref<C>?, _ path: AnyKeyPath) throws -> Any {
+    @usableFromInline static func required<C: Mappable>(_ link: Ref<C>?, _ path: AnyKeyPath) throws -> Ref<C> {
         if let link { return link }
         throw GraphError(
             .unreachable, "a required link is nil; set it, or delete the object", type: D.schema.name,
@@ -9,10 +9,10 @@ extension Step {
 
     /// A link by one `Ref`.
     @inlinable @inline(__always)
-    static func reference<C: Mappable>(
+    static func reference<C: Mappable, V>(
         _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Ref<C>?,
         model: @escaping (D.Model) -> C.Model?, set: @escaping (D.Model, C.Model?) -> Void,
-        answer: @escaping (Ref<C>?) throws -> Any
+        answer: @escaping (Ref<C>?) throws -> V
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         var step: Step<D> = .toOne(
             C.self, from, to, id: { get($0)?.id }, model: model, set: set)
@@ -23,10 +23,10 @@ extension Step {
                 if let ref { edges.append(targets.want(ref.id)) }
             }
         }
-        step.answer = { object, _, core in
+        step.answer = { object, _, core, answers in
             let targets = try core.table(C.self)
-            guard let target = model(object), !targets.isDeleted(target) else { return try answer(nil) }
-            return try answer(Ref(targets.mapping.idOf(target)))
+            let target = model(object).flatMap { targets.isDeleted($0) ? nil : $0 }
+            answers.put(try answer(target.map { Ref(targets.mapping.idOf($0)) }))
         }
         return step
     }
@@ -45,15 +45,20 @@ extension Step {
                 return true
             })
         step.isSame = { get($0) == get($1) }
+        step.encode = { get($0).encode(into: &$1) }
         step.gather = { table, range, index, core in
             let targets = try core.table(C.self)
             table.withEdges(index, range, of: get) { refs, edges in
                 for ref in refs { edges.append(targets.want(ref.id)) }
             }
         }
-        step.answer = { object, _, core in
+        step.answer = { object, _, core, answers in
             let targets = try core.table(C.self)
-            return models(object).filter { !targets.isDeleted($0) }.map { Ref<C>(targets.mapping.idOf($0)) }
+            let models = models(object)
+            var refs: [Ref<C>] = []
+            refs.reserveCapacity(models.count)
+            for model in models where !targets.isDeleted(model) { refs.append(Ref<C>(targets.mapping.idOf(model))) }
+            answers.put(refs)
         }
         return step
     }
@@ -74,10 +79,10 @@ extension Step {
                 if let child { edges.append(targets.offer(child)) }
             }
         }
-        step.answer = { object, _, core in
+        step.answer = { object, _, core, answers in
             let targets = try core.table(C.self)
-            guard let target = model(object), !targets.isDeleted(target) else { return C?.none as Any }
-            return try C?.some(targets.record(of: target)) as Any
+            let target = model(object).flatMap { targets.isDeleted($0) ? nil : $0 }
+            answers.put(try target.map { try targets.record(of: $0) })
         }
         step.nestedModels = { object, core, visit in
             let targets = try core.table(C.self)
@@ -123,9 +128,9 @@ extension Step {
                 }
             }
         }
-        step.answer = { object, _, core in
+        step.answer = { object, _, core, answers in
             let targets = try core.table(C.self)
-            return try models(object).filter { !targets.isDeleted($0) }.map { try targets.record(of: $0) }
+            answers.put(try models(object).filter { !targets.isDeleted($0) }.map { try targets.record(of: $0) })
         }
         step.nestedModels = { object, core, visit in
             let targets = try core.table(C.self)
@@ -166,6 +171,11 @@ extension Step {
                 table, core, C.self, bit, ids: { id($0).map { [$0] } ?? [] }, linked: { model($0).map { [$0] } ?? [] })
         }
         step.freeze = { freeze($0, model, set) }
+        step.before = { table, slot, core in
+            guard let targets = try? core.table(C.self) else { return [] }
+            let old = table.withPointer(to: slot, of: table.snapshots, id)
+            return old.flatMap { targets.model($0) }.map { [$0] } ?? []
+        }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
             if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
@@ -204,12 +214,13 @@ extension Step {
         step.targets = [C.self]
         step.isWhole = true
         let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { snapshot, object, core in
-            let targets = try core.table(C.self)
             let new = models(object)
-            return count(snapshot) == new.count
-                && haveIDs(snapshot) { index, id in
-                    areSame(id, targets.mapping.idOf(new[index])) && !targets.isDeleted(new[index])
-                }
+            guard count(snapshot) == new.count else { return false }
+            if new.isEmpty { return true }
+            let targets = try core.table(C.self)
+            return haveIDs(snapshot) { index, id in
+                areSame(id, targets.mapping.idOf(new[index])) && !targets.isDeleted(new[index])
+            }
         }
         step.isClean = isClean
         step.isEmpty = { models($0).isEmpty }
@@ -247,8 +258,10 @@ extension Step {
         step.setAside = { object, _, _ in setAside(object, models, set) }
         step.freeze = { freeze($0, models, set) }
         step.visit = { object, _, core in
+            let models = models(object)
+            if models.isEmpty { return }
             let targets = try core.table(C.self)
-            for target in models(object) { try targets.slot(of: target) }
+            for target in models { try targets.slot(of: target) }
         }
         step.forEachEdge = { table, core, body in
             let ids: (UnsafePointer<D>) -> [(place: Int?, id: C.ID)] = { dto in

@@ -16,7 +16,7 @@ where
         self.init(
             .reference(
                 from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any }))
+                set: { $0[keyPath: to()] = $1 }, answer: { $0 }))
     }
 
     /// By a required `Ref` into an optional property.
@@ -79,7 +79,7 @@ where
                 .open(
                     from(), to(), get: { .value($0.value(at: from()).map { [$0] } ?? []) },
                     models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
-                    answer: { $0.value?.first as Any }, isList: false))
+                    answer: { $0.value?.first }, isList: false))
         } else {
             self.init(
                 .nestedOne(
@@ -156,6 +156,30 @@ where
                 get: { Array($0[keyPath: to]) },
                 set: { $0[keyPath: to] = Set($1) },
                 isList: true))
+    }
+
+    /// By a set of `Ref`s; the model keeps a set.
+    public init(_ from: KeyPath<D, Set<Ref<C>>>, _ to: ReferenceWritableKeyPath<D.Model, Set<C.Model>>)
+    where C.Model: Hashable {
+        func ids(_ dto: UnsafePointer<D>) -> Set<IDKey<C.ID>> { Set(dto.pointee[keyPath: from].map { IDKey($0.id) }) }
+        var step: Step<D> = .list(
+            from, to, get: { Array($0.pointee[keyPath: from]) }, models: { Array($0[keyPath: to]) },
+            set: { $0[keyPath: to] = Set($1) })
+        step.isSame = { ids($0) == ids($1) }
+        step.isClean = { snapshot, object, core in
+            let targets = try core.table(C.self)
+            let (old, new) = (ids(snapshot), object[keyPath: to])
+            return old.count == new.count
+                && new.allSatisfy { !targets.isDeleted($0) && old.contains(IDKey(targets.mapping.idOf($0))) }
+        }
+        step.encode = { $0.pointee[keyPath: from].encode(into: &$1) }
+        step.answer = { object, _, core, answers in
+            let targets = try core.table(C.self)
+            let models = object[keyPath: to].filter { !targets.isDeleted($0) }
+            answers.put(Set(models.map { Ref<C>(targets.mapping.idOf($0)) }))
+        }
+        step.isSet = true
+        self.init(step)
     }
 
     /// Nested DTOs.

@@ -10,7 +10,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     @usableFromInline let isSame: (UnsafePointer<D>, UnsafePointer<D>) -> Bool
     @usableFromInline let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
     @usableFromInline let readAll: (UnsafePointer<D>, D.Model) throws -> Void
-    @usableFromInline let visits: [(D.Model, Int, SessionCore) throws -> Void]
+    @usableFromInline let visit: Visit?
     /// The links, with what a load asks of them at each level.
     let followed: [Followed]
     @usableFromInline let hasNested: Bool
@@ -19,12 +19,17 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     /// Whether a DTO may leave a property open.
     @usableFromInline let hasGaps: Bool
     /// For each property of the schema, the step that covers it.
-    let entries: [Int?]
+    @usableFromInline let entries: [Int?]
+    /// What appends the stored values of a row's columns, and of its ordered links with their places in the schema.
+    @usableFromInline let columns: [(UnsafePointer<D>, inout [StoredValue]) -> Void]
+    @usableFromInline let lists: [(place: Int, encode: (UnsafePointer<D>, inout [StoredValue]) -> Void)]
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
     @usableFromInline let make: (UnsafePointer<D>, SessionCore) throws -> D.Model
     @usableFromInline let idOf: (D.Model) -> D.ID
     private let hasID: Bool
     let mistakes: [String]
+    /// Calls back when a property of the model is set; nil if nobody listens.
+    var track: Tracking<D.Model>.Track?
 
     /// - Parameters:
     ///   - make: the model's initializer; called once for each object that the session has not seen.
@@ -64,14 +69,30 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         self.steps = steps
         objects = D.schema.objects as? ObjectAccess<D>
         self.passes = objects.map(passes.reading) ?? passes
-        isSame = steps.compactMap(\.isSame).reduce(Self.alwaysSame, Self.both)
-        isClean = steps.map(\.isClean).reduce(Self.alwaysClean, Self.both)
-        readAll = steps.compactMap(\.read).reduce(Self.readNothing, Self.both)
-        visits = steps.compactMap(\.visit)
+        // By hand: an array of closures, or a generic function over them, would wrap each in two more.
+        var (isSame, isClean, readAll, visit): (Comparison?, Check?, Read?, Visit?) = (nil, nil, nil, nil)
+        for step in steps {
+            if let next = step.isSame { isSame = Self.both(isSame, next) }
+            isClean = Self.both(isClean, step.isClean)
+            if let next = step.read { readAll = Self.both(readAll, next) }
+            if let next = step.visit { visit = Self.both(visit, next) }
+        }
+        self.isSame = isSame ?? { _, _ in true }
+        self.isClean = isClean ?? { _, _, _ in true }
+        self.readAll = readAll ?? { _, _ in }
+        self.visit = visit
         followed = steps.enumerated().compactMap { Followed($0.offset, $0.element) }
         hasNested = steps.contains { $0.offerNested != nil }
         hasGaps = steps.contains { $0.gap != nil }
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
+        let properties = D.schema.properties
+        func encoder(_ place: Int) -> (UnsafePointer<D>, inout [StoredValue]) -> Void {
+            let property = properties[place]
+            return steps.lazy.filter { $0.property == property.path }.compactMap(\.encode).first
+                ?? { property.encode($0.pointee, &$1) }
+        }
+        columns = properties.indices.filter { !properties[$0].isNested && !properties[$0].isList }.map(encoder)
+        lists = properties.indices.filter { properties[$0].isList }.map { ($0, encoder($0)) }
         self.make = make
         var mistakes: [String] = []
         let name = D.schema.name
@@ -159,22 +180,31 @@ extension Mapping {
     @usableFromInline typealias Check = (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
     @usableFromInline typealias Read = (UnsafePointer<D>, D.Model) throws -> Void
 
-    private static var alwaysSame: Comparison { { _, _ in true } }
-    private static var alwaysClean: Check { { _, _, _ in true } }
-    private static var readNothing: Read { { _, _ in } }
+    @usableFromInline typealias Visit = (D.Model, Int, SessionCore) throws -> Void
 
-    private static func both(_ first: @escaping Comparison, _ second: @escaping Comparison) -> Comparison {
-        { first($0, $1) && second($0, $1) }
+    private static func both(_ first: Comparison?, _ second: @escaping Comparison) -> Comparison {
+        guard let first else { return second }
+        return { first($0, $1) && second($0, $1) }
     }
 
-    private static func both(_ first: @escaping Check, _ second: @escaping Check) -> Check {
-        { try first($0, $1, $2) && second($0, $1, $2) }
+    private static func both(_ first: Check?, _ second: @escaping Check) -> Check {
+        guard let first else { return second }
+        return { try first($0, $1, $2) && second($0, $1, $2) }
     }
 
-    private static func both(_ first: @escaping Read, _ second: @escaping Read) -> Read {
-        {
+    private static func both(_ first: Read?, _ second: @escaping Read) -> Read {
+        guard let first else { return second }
+        return {
             try first($0, $1)
             try second($0, $1)
+        }
+    }
+
+    private static func both(_ first: Visit?, _ second: @escaping Visit) -> Visit {
+        guard let first else { return second }
+        return {
+            try first($0, $1, $2)
+            try second($0, $1, $2)
         }
     }
 }
@@ -196,7 +226,7 @@ extension Mapping: AnyMapping {
         mistakes
             + steps.flatMap { step in
                 step.targets.compactMap { target in
-                    session.tables[ObjectIdentifier(target)] == nil
+                    session.tables[TypeKey(target)] == nil
                         ? "\(D.schema.name): it links to \(target), for which the session has no mapping" : nil
                 }
             }

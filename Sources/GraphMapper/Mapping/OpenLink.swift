@@ -83,7 +83,7 @@ where
         return now == ids(get(dto).value ?? [], of: table.mapping.idOf(object))
     }
 
-    @usableFromInline func gap(_ isList: Bool, _ answer: @escaping (Tristate<[C]>) throws -> Any) -> Gap<D> {
+    @usableFromInline func gap<V>(_ isList: Bool, _ answer: @escaping (Tristate<[C]>) throws -> V) -> Gap<D> {
         Gap(
             isOpen: { isOpen($0) }, isUnset: { get($0).isUnset }, isList: isList, isPartial: isPartial,
             filled: { dto, other, isLater in try filled(dto, other, isLater).map(answer) })

@@ -66,7 +66,7 @@ extension Many {
 }
 
 extension Step {
-    @usableFromInline static func requiredDTO<C>(_ dto: C?, _ path: AnyKeyPath) throws -> Any {
+    @usableFromInline static func requiredDTO<C>(_ dto: C?, _ path: AnyKeyPath) throws -> C {
         if let dto { return dto }
         throw GraphError(
             .unreachable, "a required link is nil; set it, or delete the object", type: D.schema.name,
@@ -75,10 +75,10 @@ extension Step {
 
     /// A link to nested DTOs of which a DTO may say nothing, or not everything, or which have no id.
     @inlinable @inline(__always)
-    static func open<C: Mappable>(
+    static func open<C: Mappable, V>(
         _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Tristate<[C]>,
         models: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void,
-        answer: @escaping (Tristate<[C]>) throws -> Any, isList: Bool, isPartial: Bool = false
+        answer: @escaping (Tristate<[C]>) throws -> V, isList: Bool, isPartial: Bool = false
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         let link = OpenLink<D, C>(from, get: get, models: models, set: set, isPartial: isPartial)
         // What does not differ from a link that says everything, that one's step does.
@@ -98,7 +98,9 @@ extension Step {
             return restore(ids, C.self, core) { set(object, $0) }
         }
         step.forEachEdge = { table, core, body in link.forEachEdge(table, core, isList, body) }
-        step.answer = { object, snapshot, core in try answer(link.dtos(object, snapshot, core)) }
+        step.answer = { object, snapshot, core, answers in
+            answers.put(try answer(link.dtos(object, snapshot?.pointee, core)))
+        }
         step.nestedModels = { object, core, visit in try link.visitModels(object, core, visit) }
         step.gap = link.gap(isList, answer)
         if isPartial, C.ID.self == Occurrence.self {

@@ -15,8 +15,11 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var read: ((UnsafePointer<D>, D.Model) throws -> Void)?
     /// Whether the model's property still stores what the snapshot has.
     @usableFromInline var isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool = { _, _, _ in true }
-    /// The property's value for a DTO made of the model; must have the property's type.
-    @usableFromInline var answer: ((D.Model, D?, SessionCore) throws -> Any)?
+    /// Puts the property's value for a DTO made of the model, in the property's type.
+    @usableFromInline var answer: ((D.Model, UnsafePointer<D>?, SessionCore, Answers) throws -> Void)?
+
+    /// Appends the stored values of the DTO's property; nil where the schema's way is as good.
+    @usableFromInline var encode: ((UnsafePointer<D>, inout [StoredValue]) -> Void)?
 
     /// What the step links to, for validation.
     @usableFromInline var targets: [any DTO.Type] = []
@@ -78,6 +81,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var assign: ((D.Model, [AnyObject]) -> Void)?
     /// Whether the link may lead to more than one object.
     @usableFromInline var isMany = false
+    /// Whether the order of what it leads to means nothing.
+    var isSet = false
     /// What the links of the table have led to and no longer do, each with its owner. It is given ``bit``.
     @usableFromInline var letGo: ((Table<D>, SessionCore, UInt64) -> [(AnyObject, AnyObject)])?
     /// What a list of the slot's object held when it was last filled or saved.
@@ -85,7 +90,9 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// Whom a back-reference names.
     @usableFromInline var named: ((D.Model) -> AnyObject?)?
     /// Whether the property counts the updates of its row.
-    var isVersion = false
+    @usableFromInline var isVersion = false
+    /// What gives objects their ids, if the database does.
+    var keys: KeyGiver<D.Model>?
     /// What keeps the link as it is now: what it answers puts that back.
     @usableFromInline var freeze: ((D.Model) -> () -> Void)?
     /// What is wrong with the entry, in a sentence.
@@ -93,6 +100,18 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// For properties of which a DTO may leave something open.
     @usableFromInline var gap: Gap<D>?
     @usableFromInline init() {}
+
+    /// The property's value for a DTO made of the model; nil if the step has no way back.
+    func value(of model: D.Model, _ snapshot: D?, _ core: SessionCore) throws -> Any? {
+        guard let answer else { return nil }
+        let answers = Answers()
+        if let snapshot {
+            try withUnsafePointer(to: snapshot) { try answer(model, $0, core, answers) }
+        } else {
+            try answer(model, nil, core, answers)
+        }
+        return try answers.takeBoxed("a property")
+    }
 }
 
 extension UnsafePointer {

@@ -87,10 +87,10 @@ extension Step {
             if V?.isSame(old.value, now) { return true }
             return V?.isSame(try conversion.encode(conversion.decode(old.value)), now)
         }
-        step.answer = { object, snapshot, core in
+        step.answer = { object, snapshot, core, answers in
             let now = Tristate(try conversion.encode(model(object)))
-            guard let snapshot, withUnsafePointer(to: snapshot, { get($0).isUnset }) else { return now }
-            return try core.table(D.self).isBaseline(from, object, now) ? Tristate<V>.unset : now
+            let isOpen = snapshot.map { get($0).isUnset } ?? false
+            answers.put(try isOpen && core.table(D.self).isBaseline(from, object, now) ? Tristate<V>.unset : now)
         }
         step.gap = Gap {
             get($0).isUnset

@@ -13,7 +13,7 @@ public struct Version<D: Mappable>: MappingEntry where D.Model: AnyObject, D.ID:
         step.property = from
         step.isVersion = true
         step.isSame = { $0.pointee[keyPath: from] == $1.pointee[keyPath: from] }
-        step.answer = { _, snapshot, _ in snapshot.map { $0[keyPath: from] } ?? 1 }
+        step.answer = { _, snapshot, _, answers in answers.put(snapshot?.pointee[keyPath: from] ?? 1) }
         self.step = step
     }
 }

@@ -76,12 +76,14 @@ extension Back where D: AnyObject, C: AnyObject {
     ) {
         var step: Step<D> = .back(
             from(), to(), get: { $0.pointee[keyPath: from()].map { Ref<C>($0.id) } }, model: { $0[keyPath: to()] },
-            set: { $0[keyPath: to()] = $1 }, answer: { $0 as Any })
+            set: { $0[keyPath: to()] = $1 }, answer: { $0 })
         let link = Step<D>.place(of: from())
         let answer = step.answer
-        step.answer = { object, snapshot, core in
-            guard let ref = try answer?(object, snapshot, core) as? Ref<C> else { return C?.none as Any }
-            return try core.table(C.self).target(ref) as Any
+        step.answer = { object, snapshot, core, answers in
+            let place = answers.end
+            try answer?(object, snapshot, core, answers)
+            let ref: Ref<C>? = try answers.takeBack(place)
+            answers.put(try ref.flatMap { try core.table(C.self).target($0) })
         }
         step.gather = { table, range, _, core in
             guard let pool = table.pool, let targets = pool.target(C.self, link) else { return }
@@ -153,10 +155,10 @@ extension Step where D: AnyObject {
     ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         var step: Step<D> = .toOne(C.self, from, to, id: { get($0)?.id }, model: model, set: set)
         step.isSame = { areSame(get($0)?.id, get($1)?.id) }
-        step.answer = { object, _, core in
+        step.answer = { object, _, core, answers in
             let targets = try core.table(C.self)
-            guard let target = model(object), !targets.isDeleted(target) else { return C?.none as Any }
-            return try targets.target(target)
+            let target = model(object).flatMap { targets.isDeleted($0) ? nil : $0 }
+            answers.put(try target.map { try targets.target($0) })
         }
         step.nestedModels = { object, core, visit in
             let targets = try core.table(C.self)
@@ -180,9 +182,9 @@ extension Step where D: AnyObject {
                 return true
             })
         step.isSame = { left, right in get(left).elementsEqual(get(right)) { areSame($0.id, $1.id) } }
-        step.answer = { object, _, core in
+        step.answer = { object, _, core, answers in
             let targets = try core.table(C.self)
-            return try models(object).filter { !targets.isDeleted($0) }.map { try targets.target($0) }
+            answers.put(try models(object).filter { !targets.isDeleted($0) }.map { try targets.target($0) })
         }
         step.nestedModels = { object, core, visit in
             let targets = try core.table(C.self)

@@ -206,12 +206,10 @@ extension ObjectReader {
 extension RowReader {
     /// The answer to the next property.
     fileprivate mutating func answer<V>(_ name: StaticString, as _: V.Type) throws -> V {
-        guard case .answering(let answer) = other else {
+        guard let answers else {
             throw GraphError(.misuse, "objects of a class are not decoded from rows; use a struct", property: "\(name)")
         }
-        let index = position.list
-        position.list += 1
-        guard let value = try answer(index) as? V else { return try mismatch(name, V.self) }
+        guard let value = try answers.takeBoxed(name) as? V else { return try mismatch(name, V.self) }
         return value
     }
 

@@ -55,8 +55,8 @@ where D: ObjectDTO, D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
                             return reader.object
                         }
                     },
-                    fill: { object, answer in
-                        var reader = ObjectReader<D>(object, row: RowReader(answering: answer))
+                    fill: { object, row in
+                        var reader = ObjectReader<D>(object, row: row)
                         properties(&reader)
                         if let error = reader.error { throw error }
                     },
@@ -78,15 +78,15 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline let copy: @Sendable (ObjectPool<D>, D, D.ID) -> D
     /// An object that has an id and nothing else.
     @usableFromInline let stub: @Sendable (D.ID) -> D
-    /// Sets the properties of an object, each as the answer to its place in the schema.
-    let fill: @Sendable (D, @escaping (Int) throws -> Any) throws -> Void
+    /// Sets the properties of an object, each as the reader answers.
+    let fill: @Sendable (D, RowReader<D>) throws -> Void
     @usableFromInline let isLive: @Sendable (D) -> Bool
     let token: @Sendable (ObjectPool<D>, D) -> Int32
     let offerAll: @Sendable (Table<D>, [D]) -> Void
 
     @usableFromInline init(
         copy: @escaping @Sendable (ObjectPool<D>, D, D.ID) -> D, stub: @escaping @Sendable (D.ID) -> D,
-        fill: @escaping @Sendable (D, @escaping (Int) throws -> Any) throws -> Void,
+        fill: @escaping @Sendable (D, RowReader<D>) throws -> Void,
         isLive: @escaping @Sendable (D) -> Bool, token: @escaping @Sendable (ObjectPool<D>, D) -> Int32,
         offerAll: @escaping @Sendable (Table<D>, [D]) -> Void
     ) {

@@ -120,7 +120,7 @@ extension Table {
     }
 
     private func target(_ step: Step<D>) -> AnyTable? {
-        step.targets.first.flatMap { core.tables[ObjectIdentifier($0)] }
+        step.targets.first.flatMap { core.tables[TypeKey($0)] }
     }
 
     private func checkLoaded(_ step: Step<D>, _ slot: Int?, _ model: D.Model) throws {

@@ -74,7 +74,7 @@ extension Table {
         while let slot = partial?.next() {
             isProgress = true
             guard let model = model(at: slot), !identity.deleted.contains(slot) else { continue }
-            for visit in mapping.visits { try visit(model, slot, core) }
+            try mapping.visit?(model, slot, core)
             reach(slot, model)
         }
         let start = walked
@@ -87,7 +87,7 @@ extension Table {
     /// links have taken or let go of.
     private func reach(_ slot: Int, _ model: D.Model) {
         for step in mapping.steps {
-            guard let target = step.targets.first.flatMap({ core.tables[ObjectIdentifier($0)] }) else { continue }
+            guard let target = step.targets.first.flatMap({ core.tables[TypeKey($0)] }) else { continue }
             if step.named != nil, let property = step.property {
                 if let owner = holding(property).name(of: slot) { target.visit(owner) }
                 if let owner = step.named?(model) { target.visit(object: owner) }
@@ -116,7 +116,7 @@ extension Table {
         guard partial?.compare(slot) == true else { return }
         // Whoever held it before may hold it still.
         let target = mapping.steps.first { $0.property == foreignKey }?.targets.first
-        guard let owners = target.flatMap({ core.tables[ObjectIdentifier($0)] }) else { return }
+        guard let owners = target.flatMap({ core.tables[TypeKey($0)] }) else { return }
         if let owner = holding(foreignKey).name(of: slot) { owners.visit(owner) }
     }
 
@@ -142,7 +142,7 @@ extension Table {
     private func referrers(before end: Int) throws -> [Int] {
         let links = mapping.steps.filter { step in
             step.link != nil
-                && step.targets.contains { core.tables[ObjectIdentifier($0)]?.hasDeleted == true }
+                && step.targets.contains { core.tables[TypeKey($0)]?.hasDeleted == true }
         }
         guard !links.isEmpty else { return [] }
         return try identity.models.indices.prefix(end).filter { slot in

@@ -120,10 +120,13 @@ extension Table {
                 guard let model = model(at: slot),
                     let step = mapping.steps.first(where: { step in
                         step.property == properties[place].path && step.link == nil
-                    }), let read = step.read, let answer = step.answer
+                    }), let read = step.read
                 else { continue }
-                guard let now = try? answer(model, row, core), let value = moved(now) else { continue }
+                // An id that does not encode is an edit, which a save reports; it follows nothing.
+                guard let now = try? step.value(of: model, row, core), let value = moved(now) else { continue }
                 let copy = try with([place: value], row)
+                // Whether the new id can be converted is asked now, before anything has changed; then it can be read.
+                try withUnsafePointer(to: copy) { try step.check?($0) }
                 changes.append { withUnsafePointer(to: copy) { try? read($0, model) } }
             }
             guard !values.isEmpty else { continue }

@@ -9,7 +9,8 @@ package enum ListEdit: Hashable {
     ///
     /// What stays is a longest increasing run of matched rows (patience sorting); other matched rows move, the rest
     /// is deleted or inserted. Where no position is free between two neighbours the whole list is numbered anew.
-    /// Complexity: O(n) for what both ends share, O(m log m) for the m elements between.
+    /// Complexity: O(n) for what both ends share, O(m log m) for the m elements between; where these repeat, O(p log p) for
+    /// their p pairs of equal ones. With more than a million such pairs it may be a few edits more.
     package static func minimal(
         from base: [[StoredValue]], _ positions: [Int64], to targets: [[StoredValue]], gap: Int64
     ) -> [ListEdit] {
@@ -63,8 +64,8 @@ package enum ListEdit: Hashable {
         return minimal(from: base, positions, to: targets, gap: 1 << 20).count
     }
 
-    /// For each target the row that it takes over. Equal runs at both ends match in place, the rest in order of
-    /// occurrence.
+    /// For each target the row that it takes over. Equal runs at both ends match in place, then, where elements repeat,
+    /// what a longest common subsequence has, then the rest in order of occurrence.
     static func match(_ base: [[StoredValue]], _ targets: [[StoredValue]]) -> [Int?] {
         var matches = [Int?](repeating: nil, count: targets.count)
         let (head, tail) = shared(base, targets)
@@ -72,8 +73,45 @@ package enum ListEdit: Hashable {
         for index in 1..<tail + 1 { matches[targets.count - index] = base.count - index }
         var free: [[StoredValue]: [Int]] = [:]
         for index in (head..<base.count - tail).reversed() { free[base[index], default: []].append(index) }
-        for index in head..<targets.count - tail { matches[index] = free[targets[index]]?.popLast() }
+        let middle = head..<targets.count - tail
+        let isRepeating = free.contains { $0.value.count > 1 } || Set(targets[middle]).count < middle.count
+        if isRepeating {
+            for (target, row) in commonSubsequence(middle, targets, free) { matches[target] = row }
+            let used = Set(matches[middle].compactMap { $0 })
+            free = free.mapValues { $0.filter { !used.contains($0) } }
+        }
+        for index in middle where matches[index] == nil { matches[index] = free[targets[index]]?.popLast() }
         return matches
+    }
+
+    /// The most pairs that are in order on both sides (Hunt and Szymanski): of each target with one of the rows that have
+    /// it, which are in descending order. Complexity: O(p log p) for p possible pairs; none are answered if these are too
+    /// many.
+    private static func commonSubsequence(
+        _ places: Range<Int>, _ targets: [[StoredValue]], _ rows: [[StoredValue]: [Int]]
+    ) -> [(target: Int, row: Int)] {
+        var pairs: [(target: Int, row: Int, previous: Int?)] = []
+        // For each length, the pair that ends a common subsequence of it at the first row.
+        var ends: [Int] = []
+        for target in places {
+            for row in rows[targets[target]] ?? [] {
+                var (low, high) = (0, ends.count)
+                while low < high {
+                    let middle = (low + high) / 2
+                    if pairs[ends[middle]].row < row { low = middle + 1 } else { high = middle }
+                }
+                pairs.append((target, row, low > 0 ? ends[low - 1] : nil))
+                if low == ends.count { ends.append(pairs.count - 1) } else { ends[low] = pairs.count - 1 }
+            }
+            guard pairs.count < 1_000_000 else { return [] }
+        }
+        var found: [(Int, Int)] = []
+        var next = ends.last
+        while let place = next {
+            found.append((pairs[place].target, pairs[place].row))
+            next = pairs[place].previous
+        }
+        return found
     }
 
     /// Indices of the targets that stay where they are.

@@ -89,15 +89,20 @@ struct Memento {
     private let core: SessionCore
     private let tables: [() -> Void]
     private let models: [() -> Void]
+    private let keys: [() -> Void]
 
     init(_ core: SessionCore) throws {
         self.core = core
         tables = core.order.map { $0.remember() }
+        keys = core.order.map { $0.rememberKeys() }
         models = try core.rememberEdits()
     }
 
-    func restore() throws {
+    func restore() throws { try core.quietly { try putBack() } }
+
+    private func putBack() throws {
         core.startLoad()
+        for takeBack in keys { takeBack() }
         for restore in tables { restore() }
         // What is edited now goes back to what was read, then what was edited then to what it was. Meanwhile nothing is
         // deleted: a link to what is would count as empty, and so as unedited.
@@ -130,6 +135,7 @@ extension Table {
             (self.snapshots, self.filled, self.added, self.vanished) = (snapshots, filled, added, vanished)
             (self.edited, self.baselines, self.adoptable) = (edited, baselines, adoptable)
             self.elsewhere = elsewhere
+            tracking?.keep(models.lazy.compactMap { $0 })
             for (path, holding) in holdings {
                 holding.endWalk()
                 (holding.held, holding.named) = notes[path] ?? ([:], [])

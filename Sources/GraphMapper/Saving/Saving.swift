@@ -49,7 +49,9 @@ extension GraphSession {
             return ChangeSet()
         }
         do {
-            return try await write(policy, reading: kept) { _ in plan }
+            return try await write(policy, reading: kept) { [core] sink in
+                plan.unkeyed.isEmpty ? plan : try await core.plan(scope, in: sink)
+            }
         } catch let again as SaveAgain {
             throw again
         } catch {
@@ -58,7 +60,7 @@ extension GraphSession {
             return try await write(policy, reading: kept) { [core] sink in
                 guard let source = sink as? any GraphSource else { throw error }
                 for table in core.order where table.hasInsertions { _ = try await table.lookUp(in: source) }
-                return try core.plan(scope)
+                return try await core.plan(scope, in: sink)
             }
         }
     }
@@ -78,8 +80,10 @@ extension GraphSession {
             }
         } catch {
             core.startLoad()
+            core.takeKeysBack()
             throw error
         }
+        core.keyed = []
         core.commit(committed)
         if !resolver.merged.isEmpty { try core.materialise() }
         return ChangeSet(resolver.applied)
@@ -142,7 +146,8 @@ private struct ConflictResolver {
                 break
             }
             guard let mismatch else {
-                applied += queue[next...]
+                // Most often all of it at once.
+                if applied.isEmpty, next == 0 { applied = queue } else { applied += queue[next...] }
                 break
             }
             applied += queue[next..<mismatch.place]

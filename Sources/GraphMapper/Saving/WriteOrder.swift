@@ -33,7 +33,7 @@ struct WriteOrder {
     /// The rows that the lists of deleted rows hold.
     let held: [RowID: [RowID]]
 
-    private var edges: [Edge] = []
+    private(set) var edges: [Edge] = []
 
     init(
         _ changes: [ChangeSet.Change], _ rules: [String: TableRules], defers: Bool, images: [RowID: [StoredValue]],
@@ -93,7 +93,7 @@ struct WriteOrder {
         }
     }
 
-    private func isInsertion(_ place: Int) -> Bool { if case .insert = changes[place] { true } else { false } }
+    func isInsertion(_ place: Int) -> Bool { if case .insert = changes[place] { true } else { false } }
 
     /// What a row has in these columns before the change; nil if there is none, or the change leaves them alone.
     private func before(_ place: Int, _ columns: [String], _ rules: TableRules) -> [StoredValue]? {
@@ -228,10 +228,10 @@ struct WriteOrder {
         }
     }
 
-    // MARK: Breaking circles
+    // MARK: The changes in order
 
     /// A change, or its first step, is the node of its place; its second step that of its place and `changes.count`.
-    private func graph(_ edges: some Sequence<Edge>, _ split: Set<Int>) -> RowGraph {
+    func graph(_ edges: some Sequence<Edge>, _ split: Set<Int>) -> RowGraph {
         let count = changes.count
         var graph = RowGraph(split.isEmpty ? count : count * 2)
         for place in split.sorted() { graph.add(place, place + count) }
@@ -254,51 +254,6 @@ struct WriteOrder {
         }
         return emit(order.filter { $0 < count || split.contains($0 - count) }, split)
     }
-
-    /// The fewest rows of a circle to write in two steps.
-    private func breakers(of group: [Int]) throws -> Set<Int> {
-        let members = Dictionary(uniqueKeysWithValues: group.enumerated().map { ($1, $0) })
-        let inner = edges.filter { members[$0.from] != nil && members[$0.to] != nil }
-        var local = Part(count: group.count)
-        for edge in inner {
-            guard let from = members[edge.from], let to = members[edge.to] else { continue }
-            local.edges.append((from, to, edge.isFromFirst, edge.isToSecond))
-        }
-        // The links of a list are rows of their own: taking some out first costs no more.
-        var free: Set<Int> = []
-        var candidates: [Int] = []
-        for (place, node) in group.enumerated() where local.canSplit(place) {
-            if case .relink = changes[node] { free.insert(place) } else { candidates.append(place) }
-        }
-        guard let chosen = local.fewest(candidates, free) else { throw impossible(group, free.union(candidates)) }
-        return Set(chosen.map { group[$0] })
-    }
-
-    private func impossible(_ group: [Int], _ split: Set<Int>) -> GraphError {
-        let members = Set(group)
-        let inner = edges.filter { members.contains($0.from) && members.contains($0.to) }
-        let rest = graph(inner, Set(split.map { group[$0] }))
-        let count = changes.count
-        let path = rest.cycles().first.map { rest.cycle(within: $0) } ?? []
-        var words: [String] = []
-        for (from, to) in zip(path, path.dropFirst()) {
-            let (from, to) = (from % count, to % count)
-            guard from != to else { continue }
-            let reason = inner.first { $0.from == from && $0.to == to }?.reason
-            words.append("\(changes[from].row) before \(changes[to].row)\(reason.map { " (\($0))" } ?? "")")
-        }
-        let rows = path.map { changes[$0 % count].row.description }
-        let row = changes[path.first.map { $0 % count } ?? group[0]].row
-        return GraphError(
-            .cycle,
-            "its rows cannot be written in any order: \(words.joined(separator: ", ")). Make one of these "
-                + "links optional, or let the database check them at commit", type: row.table,
-            id: row.key.map(\.description).joined(separator: ", "),
-            path: rows.enumerated().filter { $0.offset == 0 || rows[$0.offset - 1] != $0.element }.map(\.element)
-                .joined(separator: " → "))
-    }
-
-    // MARK: The changes in order
 
     private func emit(_ order: [Int], _ split: Set<Int>) -> Result {
         let count = changes.count
@@ -327,123 +282,6 @@ struct WriteOrder {
         }
         return result
     }
-
-    private func twoSteps(_ place: Int) -> (first: ChangeSet.Change, second: ChangeSet.Change) {
-        let change = changes[place]
-        var patched: [String] = []
-        for edge in edges {
-            let column =
-                edge.from == place ? edge.fromPatch : edge.to == place && isInsertion(place) ? edge.toPatch : nil
-            if let column, !patched.contains(column) { patched.append(column) }
-        }
-        let nullable = rules[change.table]?.nullable ?? []
-        func stand(_ column: String, _ value: StoredValue) -> StoredValue {
-            nullable.contains(column) ? .null : value.unused(by: change.row)
-        }
-        switch change {
-        case .insert(var row):
-            var update = ChangeSet.Update(
-                table: row.table, keyColumns: rules[row.table]?.key ?? [], key: row.key, columns: [], values: [],
-                expected: [])
-            for (place, column) in row.columns.enumerated() where patched.contains(column) {
-                let value = row.values[place]
-                row.values[place] = stand(column, value)
-                update.columns.append(column)
-                update.values.append(value)
-                update.expected.append(row.values[place])
-            }
-            return (.insert(row), .update(update))
-        case .update(var row):
-            let first = makeRoom(change, row.keyColumns, row.columns, &row.expected, patched, stand)
-            return (first, .update(row))
-        case .delete(var row):
-            let first = makeRoom(change, row.keyColumns, row.columns, &row.expected, patched, stand)
-            return (first, .delete(row))
-        case .relink(var link):
-            var first = link
-            first.targets = link.parted(link.base).kept(in: link.parted(link.targets)).flatMap { $0 }
-            link.base = first.targets
-            return (.relink(first), .relink(link))
-        }
-    }
-
-    /// The update that comes first, and makes what the second step expects.
-    private func makeRoom(
-        _ change: ChangeSet.Change, _ keyColumns: [String], _ columns: [String], _ expected: inout [StoredValue],
-        _ patched: [String], _ stand: (String, StoredValue) -> StoredValue
-    ) -> ChangeSet.Change {
-        var first = ChangeSet.Update(
-            table: change.table, keyColumns: keyColumns, key: change.row.key, columns: [], values: [], expected: [],
-            isInterim: true)
-        for (place, column) in columns.enumerated() where patched.contains(column) {
-            first.columns.append(column)
-            first.expected.append(expected[place])
-            expected[place] = stand(column, expected[place])
-            first.values.append(expected[place])
-        }
-        return .update(first)
-    }
-}
-
-/// A circle of rows by itself, small enough to try things out.
-private struct Part {
-    let count: Int
-    var edges: [(from: Int, to: Int, isFromFirst: Bool, isToSecond: Bool)] = []
-
-    /// Whether two steps let something in between.
-    func canSplit(_ node: Int) -> Bool {
-        edges.contains { $0.from == node && $0.isFromFirst } && edges.contains { $0.to == node && $0.isToSecond }
-    }
-
-    private func isOrdered(_ split: Set<Int>) -> Bool { graph(split).cycles().isEmpty }
-
-    private func graph(_ split: Set<Int>) -> RowGraph {
-        var graph = RowGraph(count * 2)
-        for node in split { graph.add(node, node + count) }
-        for edge in edges {
-            graph.add(
-                split.contains(edge.from) && !edge.isFromFirst ? edge.from + count : edge.from,
-                split.contains(edge.to) && edge.isToSecond ? edge.to + count : edge.to)
-        }
-        return graph
-    }
-
-    /// The first of the smallest sets of candidates whose splitting leaves no circle; nil if there is none.
-    ///
-    /// Up to twelve candidates every set is tried. Beyond that, those with most edges are taken one after the other.
-    func fewest(_ candidates: [Int], _ free: Set<Int>) -> Set<Int>? {
-        guard isOrdered(free.union(candidates)) else { return nil }
-        if isOrdered(free) { return free }
-        if candidates.count <= 12 {
-            let sets = (1..<(1 << candidates.count)).sorted { ($0.nonzeroBitCount, $0) < ($1.nonzeroBitCount, $1) }
-            for bits in sets {
-                let chosen = candidates.indices.filter { bits & 1 << $0 != 0 }.map { candidates[$0] }
-                if isOrdered(free.union(chosen)) { return free.union(chosen) }
-            }
-            return nil
-        }
-        var chosen = free
-        var left = Set(candidates)
-        while true {
-            let groups = graph(chosen).cycles()
-            guard !groups.isEmpty else { return chosen }
-            for group in groups {
-                let members = Set(group.map { $0 % count })
-                var weight: [Int: (in: Int, out: Int)] = [:]
-                for edge in edges where members.contains(edge.from) && members.contains(edge.to) {
-                    if edge.isFromFirst { weight[edge.from, default: (0, 0)].out += 1 }
-                    if edge.isToSecond { weight[edge.to, default: (0, 0)].in += 1 }
-                }
-                let best = members.intersection(left).max { one, other in
-                    let (a, b) = (weight[one] ?? (0, 0), weight[other] ?? (0, 0))
-                    return (a.in * a.out, other) < (b.in * b.out, one)
-                }
-                guard let best else { return nil }
-                chosen.insert(best)
-                left.remove(best)
-            }
-        }
-    }
 }
 
 extension ChangeSet.Update {
@@ -458,38 +296,10 @@ extension ChangeSet.Relink {
     }
 }
 
-extension [[StoredValue]] {
-    /// Those that the other list has too, as often as it has them.
-    fileprivate func kept(in other: [[StoredValue]]) -> [[StoredValue]] {
-        var left: [[StoredValue]: Int] = [:]
-        for key in other { left[key, default: 0] += 1 }
-        return filter { key in
-            guard let count = left[key], count > 0 else { return false }
-            left[key] = count - 1
-            return true
-        }
-    }
-}
-
 extension StoredValue {
     /// Databases compare numbers by value.
     fileprivate var comparable: StoredValue {
         guard case .real(let number) = self else { return self }
         return Int64(exactly: number).map { .integer($0) } ?? self
-    }
-
-    /// A value of the same kind that no row has, the same each time: it is made from the row's key, and is gone before
-    /// the transaction ends.
-    fileprivate func unused(by row: RowID) -> StoredValue {
-        let name = "\u{1}graphmapper: making room for \(row)"
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        let number = hash & (1 << 62 - 1)
-        switch self {
-        case .integer: return .integer(Int64.min + Int64(number))
-        case .real: return .real(-Double(number) * 1e280)
-        case .blob: return .blob(Array(name.utf8))
-        case .text, .null: return .text(name)
-        }
     }
 }

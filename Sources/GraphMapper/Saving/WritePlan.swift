@@ -20,6 +20,9 @@ struct WritePlan {
     var held: [RowID: [RowID]] = [:]
     /// The whole rows of updated objects, for those that another writer has deleted.
     var whole: [() -> (row: ChangeSet.Change, links: [ChangeSet.Change])] = []
+    /// New objects that are to have keys of the database's, and the greatest of the keys that other new ones have, by table.
+    var unkeyed: [UnkeyedObject] = []
+    var keyed: [String: Int64] = [:]
     /// The changes in the order in which they can run, once all are planned.
     var order = WriteOrder.Result(changes: [])
 
@@ -66,6 +69,8 @@ struct WritePlan {
         changes += Self.grouped(updates)
         for index in ranks { changes += inserts[index] ?? [] }
         changes += relinks
+        // Rows that are only added, and their links, wait for nothing that the database does not check at commit.
+        if updates.isEmpty, deletes.isEmpty, core.defersForeignKeys() { return WriteOrder.Result(changes: changes) }
         return try WriteOrder.order(
             changes, core.rules(for: changes), defers: core.defersForeignKeys(), images: images, held: held)
     }

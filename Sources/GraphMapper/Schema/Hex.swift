@@ -1,6 +1,6 @@
 /// Bytes as hexadecimal text, in small letters.
 package enum Hex {
-    package static func text(_ bytes: [UInt8]) -> String {
+    package static func text(_ bytes: some Sequence<UInt8>) -> String {
         String(decoding: bytes.flatMap { [digit($0 >> 4), digit($0 & 15)] }, as: UTF8.self)
     }
 

@@ -12,13 +12,16 @@ public final class LinkLists {
 /// The lists of one link property as the engine read them: one cell a target, and which cells belong to the row that
 /// is being decoded. A target whose key has several columns takes as many cells.
 ///
-/// Cells are kept as the engine had them, so that an app's record type decodes them where its own types are known.
+/// Cells are kept as the engine had them, so that an app's record type decodes them where its own types are known. Keys
+/// of sixteen bytes, as UUIDs are, lie one after the other as long as there are no others.
 public final class LinkRows {
     /// The cells of the current row's targets.
     @exclusivity(unchecked) public var current: Range<Int> = 0..<0
     // Exclusivity is not checked at run time: an engine fills the rows, then they are read, and no closure of an app
     // reaches them.
     @exclusivity(unchecked) private var cells: ContiguousArray<StoredCell> = []
+    /// Whether there are only cells of sixteen bytes: ``cells`` then is empty, and the arena says it all.
+    @exclusivity(unchecked) private var isUniform = true
     @exclusivity(unchecked) private var arena: UnsafeMutableRawBufferPointer = .allocate(byteCount: 1024, alignment: 8)
     @exclusivity(unchecked) private var used = 0
 
@@ -28,7 +31,7 @@ public final class LinkRows {
     deinit { arena.deallocate() }
 
     /// How many cells there are, of all rows.
-    public var count: Int { cells.count }
+    public var count: Int { isUniform ? used / 16 : cells.count }
 
     /// Takes the target, or a part of its key, in a column of an engine's row.
     ///
@@ -38,32 +41,36 @@ public final class LinkRows {
         let read = cursor.functions.pointee.cell
         // Most keys are bytes; the first call says what it is if not.
         let found = read(cursor.handle, column, StorageClass.blob.rawValue, &cell)
-        if found != StorageClass.blob.rawValue { _ = read(cursor.handle, column, found, &cell) }
-        if found == StorageClass.blob.rawValue || found == StorageClass.text.rawValue {
-            cell.bits = keep(cell.bytes)
-        } else if found == StorageClass.null.rawValue {
+        if found == StorageClass.blob.rawValue { return append(cell.bytes, found) }
+        _ = read(cursor.handle, column, found, &cell)
+        if found == StorageClass.text.rawValue { return append(cell.bytes, found) }
+        if found == StorageClass.null.rawValue {
             throw GraphError(.conversion, "the list of links holds null, which is no key")
         }
-        cells.append(StoredCell(cell: cell, storage: found))
+        append(StoredCell(cell: cell, storage: found))
     }
 
     /// Takes a value that is at hand: the target, or a part of its key.
     public func append(_ value: StoredValue) {
         var cell = Cell()
-        let storage: StorageClass
         switch value {
-        case .null: storage = .null
-        case .integer(let number): (storage, cell.bits) = (.integer, UInt64(bitPattern: number))
-        case .real(let number): (storage, cell.bits) = (.real, number.bitPattern)
-        case .text(let text): (storage, cell) = (.text, keep(Array(text.utf8)))
-        case .blob(let bytes): (storage, cell) = (.blob, keep(bytes))
+        case .null: append(StoredCell(cell: cell, storage: StorageClass.null.rawValue))
+        case .integer(let number):
+            cell.bits = UInt64(bitPattern: number)
+            append(StoredCell(cell: cell, storage: StorageClass.integer.rawValue))
+        case .real(let number):
+            cell.bits = number.bitPattern
+            append(StoredCell(cell: cell, storage: StorageClass.real.rawValue))
+        case .text(var text):
+            text.withUTF8 { append(UnsafeRawBufferPointer($0), StorageClass.text.rawValue) }
+        case .blob(let bytes): bytes.withUnsafeBytes { append($0, StorageClass.blob.rawValue) }
         }
-        cells.append(StoredCell(cell: cell, storage: storage.rawValue))
     }
 
     /// Forgets the cells.
     package func removeAll() {
         cells.removeAll(keepingCapacity: true)
+        isUniform = true
         used = 0
         current = 0..<0
     }
@@ -71,6 +78,7 @@ public final class LinkRows {
     /// Whether the cells of the current row are these values, bit for bit.
     package func holds(_ values: [StoredValue]) -> Bool {
         guard current.count == values.count else { return false }
+        spread()
         return zip(current, values).allSatisfy { place, value in
             let stored = cells[place]
             switch value {
@@ -91,11 +99,32 @@ public final class LinkRows {
         UnsafeRawBufferPointer(rebasing: arena[Int(cell.bits)..<Int(cell.bits) + cell.count])
     }
 
-    private func keep(_ bytes: [UInt8]) -> Cell {
+    private func append(_ bytes: UnsafeRawBufferPointer, _ storage: Int32) {
+        if isUniform, bytes.count == 16, storage == StorageClass.blob.rawValue {
+            _ = keep(bytes)
+            return
+        }
         var cell = Cell()
+        spread()
         cell.count = bytes.count
-        cell.bits = bytes.withUnsafeBytes { keep($0) }
-        return cell
+        cell.bits = keep(bytes)
+        cells.append(StoredCell(cell: cell, storage: storage))
+    }
+
+    private func append(_ cell: StoredCell) {
+        spread()
+        cells.append(cell)
+    }
+
+    /// Gives each of the cells until now an entry of its own.
+    private func spread() {
+        guard isUniform else { return }
+        isUniform = false
+        for start in stride(from: 0, to: used, by: 16) {
+            var cell = Cell()
+            (cell.count, cell.bits) = (16, UInt64(start))
+            cells.append(StoredCell(cell: cell, storage: StorageClass.blob.rawValue))
+        }
     }
 
     /// Copies bytes to the arena and answers where they lie in it.
@@ -112,9 +141,16 @@ public final class LinkRows {
         return UInt64(used - bytes.count)
     }
 
+    /// The current row's targets, if they are keys of sixteen bytes, one after the other.
+    @usableFromInline var currentKeys: UnsafeRawBufferPointer? {
+        guard isUniform, current.upperBound * 16 <= used else { return nil }
+        return UnsafeRawBufferPointer(rebasing: arena[current.lowerBound * 16..<current.upperBound * 16])
+    }
+
     /// Calls `body` with a cursor whose columns are the cells.
     @usableFromInline func withCursor<R>(lists: LinkLists? = nil, _ body: (RowCursor) throws -> R) rethrows -> R {
-        try cells.withUnsafeBufferPointer { cells in
+        spread()
+        return try cells.withUnsafeBufferPointer { cells in
             var header = LinkHeader(cells: cells.baseAddress, arena: UnsafeRawPointer(arena.baseAddress))
             return try withUnsafeMutablePointer(to: &header) { header in
                 try body(RowCursor(LinkReading.shared.functions, handle: OpaquePointer(header), lists: lists))

@@ -66,7 +66,7 @@ extension Array: Storable where Element: ListElement {
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> [Element] {
         try Element.readList(cursor, at: &position)
     }
-    public func encode(into values: inout [StoredValue]) { Element.encodeList(self, into: &values) }
+    @inlinable public func encode(into values: inout [StoredValue]) { Element.encodeList(self, into: &values) }
     /// Element by element, by what is stored.
     public static func isSame(_ left: [Element], _ right: [Element]) -> Bool {
         left.count == right.count && zip(left, right).allSatisfy { Element.isSame($0, $1) }

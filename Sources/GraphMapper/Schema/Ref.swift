@@ -1,3 +1,5 @@
+import Foundation
+
 /// A typed foreign key: the id of a `D`, and nothing else.
 public struct Ref<D: DTO & Identifiable>: Hashable, Sendable where D.ID: Storable {
     /// The id of the object that it points to.
@@ -21,7 +23,7 @@ extension Ref: Storable {
     @inlinable public static func readOptional(_ cursor: RowCursor, at position: inout RowPosition) throws -> Self? {
         try D.ID.readOptional(cursor, at: &position).map { Ref($0) }
     }
-    public func encode(into values: inout [StoredValue]) { id.encode(into: &values) }
+    @inlinable public func encode(into values: inout [StoredValue]) { id.encode(into: &values) }
 
     static func target(isList: Bool) -> LinkTarget {
         LinkTarget(record: D.self, isList: isList, table: { D.schema.name }, keyColumns: D.ID.columns)
@@ -48,6 +50,13 @@ extension Ref: ListElement {
         let rows = lists.properties[position.list]
         let range = rows.current
         guard !range.isEmpty else { return [] }
+        if D.ID.self == UUID.self, let keys = rows.currentKeys {
+            // A reference is its id and nothing else, and a UUID is stored as its sixteen bytes.
+            return [Self](unsafeUninitializedCapacity: range.count) { list, count in
+                UnsafeMutableRawBufferPointer(list).copyMemory(from: keys)
+                count = range.count
+            }
+        }
         return try rows.withCursor { cells in
             var list: [Self] = []
             list.reserveCapacity(range.count)
@@ -58,7 +67,8 @@ extension Ref: ListElement {
         }
     }
     /// The targets' keys, one after the other.
-    public static func encodeList(_ list: [Self], into values: inout [StoredValue]) {
+    @inlinable public static func encodeList(_ list: [Self], into values: inout [StoredValue]) {
+        values.reserveCapacity(values.count + list.count)
         for element in list { element.encode(into: &values) }
     }
 }

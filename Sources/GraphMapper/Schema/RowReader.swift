@@ -3,18 +3,21 @@
 /// It stands on a row of an engine, or records what is asked, or answers from a mapping on the way back.
 public struct RowReader<D> {
     @usableFromInline let cursor: RowCursor?
+    @usableFromInline let answers: Answers?
     @usableFromInline let other: OtherReader?
     @usableFromInline package var position: RowPosition
 
     /// Stands on a row.
     @inlinable @inline(__always) package init(_ cursor: RowCursor, at position: RowPosition = RowPosition()) {
         self.cursor = cursor
+        self.answers = nil
         self.other = nil
         self.position = position
     }
 
     init(_ other: OtherReader) {
         cursor = nil
+        answers = nil
         self.other = other
         position = RowPosition()
     }
@@ -22,11 +25,18 @@ public struct RowReader<D> {
     /// Stands on nothing.
     @inlinable @inline(__always) init() {
         cursor = nil
+        answers = nil
         other = nil
         position = RowPosition()
     }
 
-    @usableFromInline init(answering answer: @escaping (Int) throws -> Any) { self.init(.answering(answer)) }
+    /// Takes what the steps of a mapping have put there.
+    @inlinable @inline(__always) init(_ answers: Answers) {
+        cursor = nil
+        self.answers = answers
+        other = nil
+        position = RowPosition()
+    }
 
     /// The value of the property at `path`, kept under `name`.
     @inlinable @inline(__always)
@@ -34,6 +44,7 @@ public struct RowReader<D> {
         _ name: StaticString, _ path: @autoclosure () -> any KeyPath<D, V> & Sendable
     ) throws -> V {
         if let cursor { return try V.read(cursor, at: &position) }
+        if let answers { return try answers.take(name) }
         return try elsewhere(name, path())
     }
 
@@ -42,31 +53,13 @@ public struct RowReader<D> {
         switch other {
         case .recording(let recorder): return try recorder.record(name, path)
         case .probing(let n): return try V.probe(n)
-        case .answering: return try answered(name)
         case nil: throw GraphError(.misuse, "a row reader was used outside its schema")
         }
     }
 }
 
-extension RowReader {
-    /// The next property's answer.
-    private mutating func answered<V>(_ name: StaticString) throws -> V {
-        guard case .answering(let answer) = other else {
-            throw GraphError(.misuse, "a row reader was used outside its schema")
-        }
-        let index = position.list
-        position.list += 1
-        let value = try answer(index)
-        guard let value = value as? V else {
-            throw GraphError(.invalidSchema, "\(name) needs \(V.self), not \(Swift.type(of: value))")
-        }
-        return value
-    }
-}
-
 @usableFromInline enum OtherReader {
     case recording(Recorder)
-    case answering((Int) throws -> Any)
     /// Every property is its type's probe of one number.
     case probing(Int)
 }
@@ -100,7 +93,8 @@ extension RowReader {
             Property<D>(
                 name: name, path: path, columns: V.columns, link: V.link,
                 encode: { dto, values in get(dto).encode(into: &values) },
-                isSame: { V.isSame(get($0), get($1)) }, isUnset: isUnset(get), type: V.self))
+                isSame: { V.isSame(get($0), get($1)) }, isUnset: isUnset(get),
+                put: { dto, answers in answers.put(get(dto.pointee)) }, type: V.self))
         isKey.append { id in (value as? any Hashable).map { AnyHashable($0) == AnyHashable(id) } ?? false }
         checks.append { dto in (dto as? D).map { V.isSame($0[keyPath: path], value) } ?? false }
         return value
@@ -118,6 +112,7 @@ extension RowReader {
             Property<D>(
                 name: "\(name)", path: path, columns: [], link: nil, encode: { _, _ in }, isSame: { _, _ in true },
                 isUnset: isUnset { $0[keyPath: path] },
+                put: { dto, answers in answers.put(dto.pointee[keyPath: path]) },
                 nested: { nestedDTOs($0[keyPath: path]) }, type: V.self))
         isKey.append { _ in false }
         checks.append { _ in true }
@@ -141,7 +136,9 @@ extension RowReader {
                 isSame: { left, right in
                     targets(left).elementsEqual(targets(right)) { C.ID.isSame($0.id, $1.id) }
                 },
-                isUnset: { _ in false }, nested: targets, type: C.self))
+                isUnset: { _ in false },
+                put: { dto, answers in answers.put(boxed: dto.pointee[keyPath: path] as Any) }, nested: targets,
+                type: C.self))
         isKey.append { _ in false }
         checks.append { _ in true }
     }
@@ -250,7 +247,7 @@ extension RowReader {
     public mutating func nested<V: DTO>(
         _ name: StaticString, _ path: @autoclosure () -> any KeyPath<D, V> & Sendable
     ) throws -> V where V.Row == V {
-        if case .answering = other { return try answered(name) }
+        if let answers { return try answers.take(name) }
         var probe = RowReader<V>(.probing(1))
         return try nested(name, path(), V.schema.make(&probe))
     }
@@ -258,9 +255,9 @@ extension RowReader {
     private mutating func nested<V>(
         _ name: StaticString, _ path: any KeyPath<D, V> & Sendable, _ probe: V
     ) throws -> V {
+        if let answers { return try answers.take(name) }
         switch other {
         case .recording(let recorder): return recorder.recordNested(name, path, probe)
-        case .answering: return try answered(name)
         case .probing, nil: return probe
         }
     }

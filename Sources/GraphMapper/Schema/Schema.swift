@@ -24,6 +24,8 @@ public struct Property<D>: Sendable {
     public let isSame: @Sendable (D, D) -> Bool
     /// Whether the DTO says nothing here: see ``Tristate``.
     public let isUnset: @Sendable (D) -> Bool
+    /// Puts the property of a DTO among answers.
+    @usableFromInline let put: @Sendable (UnsafePointer<D>, Answers) -> Void
     /// The DTOs that are nested here; none in other properties.
     public let nested: @Sendable (D) -> [any DTO]
     /// Whether it is the DTO's `id`: the key of its table.
@@ -42,7 +44,8 @@ public struct Property<D>: Sendable {
     init(
         name: String, path: any PartialKeyPath<D> & Sendable, columns: [Column], link: LinkTarget?,
         encode: @escaping @Sendable (D, inout [StoredValue]) -> Void, isSame: @escaping @Sendable (D, D) -> Bool,
-        isUnset: @escaping @Sendable (D) -> Bool, nested: @escaping @Sendable (D) -> [any DTO] = { _ in [] },
+        isUnset: @escaping @Sendable (D) -> Bool, put: @escaping @Sendable (UnsafePointer<D>, Answers) -> Void,
+        nested: @escaping @Sendable (D) -> [any DTO] = { _ in [] },
         type: Any.Type
     ) {
         self.name = name
@@ -52,6 +55,7 @@ public struct Property<D>: Sendable {
         self.encode = encode
         self.isSame = isSame
         self.isUnset = isUnset
+        self.put = put
         self.nested = nested
         self.type = type
         isLazy = type is any LazyValue.Type
@@ -88,7 +92,7 @@ public struct Schema<D>: Sendable {
     /// The places of ordered links.
     package var lists: [Int] { parts.lists }
     /// Whether a property is ``Lazy``.
-    package var hasLazy: Bool { parts.hasLazy }
+    @usableFromInline package var hasLazy: Bool { parts.hasLazy }
     /// What is wrong with the schema, in sentences. Empty for a good one.
     @inlinable public var mistakes: [String] { parts.mistakes }
     /// Makes a DTO from what the reader answers.
@@ -215,8 +219,10 @@ public struct Schema<D>: Sendable {
     }
 
     /// Makes a DTO with each property answered by `answer(index)`, which must have the property's type.
-    func make(answering answer: @escaping (Int) throws -> Any) throws -> D {
-        var reader = RowReader<D>(.answering(answer))
+    func make(answering answer: (Int) throws -> Any) throws -> D {
+        let answers = Answers()
+        for place in properties.indices { answers.put(boxed: try answer(place)) }
+        var reader = RowReader<D>(answers)
         return try make(&reader)
     }
 }

@@ -80,7 +80,7 @@ extension Bool: Storable {
         defer { position.column &+= 1 }
         return try cursor.cell(.integer, position.column).bits != 0
     }
-    public func encode(into values: inout [StoredValue]) { values.append(.integer(self ? 1 : 0)) }
+    @inlinable public func encode(into values: inout [StoredValue]) { values.append(.integer(self ? 1 : 0)) }
 }
 
 extension FixedWidthInteger where Self: Storable {
@@ -97,7 +97,9 @@ extension FixedWidthInteger where Self: Storable {
         return value
     }
     /// 64-bit unsigned values are stored by bit pattern, as SQLite has no unsigned integers.
-    public func encode(into values: inout [StoredValue]) { values.append(.integer(Int64(truncatingIfNeeded: self))) }
+    @inlinable public func encode(into values: inout [StoredValue]) {
+        values.append(.integer(Int64(truncatingIfNeeded: self)))
+    }
 }
 
 @usableFromInline func outOfRange(_ value: Int64, _ type: Any.Type) -> GraphError {
@@ -137,7 +139,9 @@ extension Double: Storable {
         }
     }
     /// Appends the number.
-    public func encode(into values: inout [StoredValue]) { values.append(isNaN ? .text("nan") : .real(self)) }
+    @inlinable public func encode(into values: inout [StoredValue]) {
+        values.append(isNaN ? .text("nan") : .real(self))
+    }
     /// Bit for bit, so that -0.0 differs from 0.0; all NaNs are one.
     @inlinable public static func isSame(_ left: Double, _ right: Double) -> Bool {
         left.bitPattern == right.bitPattern || (left.isNaN && right.isNaN)
@@ -150,7 +154,7 @@ extension Float: Storable {
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Float {
         Float(try Double.read(cursor, at: &position))
     }
-    public func encode(into values: inout [StoredValue]) { Double(self).encode(into: &values) }
+    @inlinable public func encode(into values: inout [StoredValue]) { Double(self).encode(into: &values) }
     @inlinable public static func isSame(_ left: Float, _ right: Float) -> Bool {
         left.bitPattern == right.bitPattern || (left.isNaN && right.isNaN)
     }
@@ -168,7 +172,7 @@ extension String: Storable {
         defer { position.column &+= 1 }
         return try cursor.optionalCell(.text, position.column)?.string
     }
-    public func encode(into values: inout [StoredValue]) { values.append(.text(self)) }
+    @inlinable public func encode(into values: inout [StoredValue]) { values.append(.text(self)) }
     /// Compares UTF-8, since `==` holds canonically equivalent spellings for equal.
     @inlinable public static func isSame(_ left: String, _ right: String) -> Bool {
         // Copies that share their storage, which is what most copies do, have the same two words.
@@ -197,7 +201,7 @@ extension Data: Storable {
         defer { position.column &+= 1 }
         return Data(try cursor.cell(.blob, position.column).bytes)
     }
-    public func encode(into values: inout [StoredValue]) { values.append(.blob([UInt8](self))) }
+    @inlinable public func encode(into values: inout [StoredValue]) { values.append(.blob([UInt8](self))) }
 }
 
 extension UUID: Storable {
@@ -215,8 +219,8 @@ extension UUID: Storable {
         guard bytes.count == 16 else { throw GraphError(.conversion, "a UUID has 16 bytes, not \(bytes.count)") }
         return bytes.loadUnaligned(as: UUID.self)
     }
-    public func encode(into values: inout [StoredValue]) {
-        values.append(.blob(withUnsafeBytes(of: uuid) { [UInt8]($0) }))
+    @inlinable public func encode(into values: inout [StoredValue]) {
+        values.append(.blob(withUnsafeBytes(of: uuid) { Bytes($0) }))
     }
 }
 
@@ -253,7 +257,7 @@ extension URL: Storable {
         }
         return url
     }
-    public func encode(into values: inout [StoredValue]) { values.append(.text(absoluteString)) }
+    @inlinable public func encode(into values: inout [StoredValue]) { values.append(.text(absoluteString)) }
     public static func isSame(_ left: URL, _ right: URL) -> Bool {
         String.isSame(left.absoluteString, right.absoluteString)
     }
@@ -274,7 +278,7 @@ extension Optional: Storable where Wrapped: Storable {
     @inlinable public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Wrapped? {
         try Wrapped.readOptional(cursor, at: &position)
     }
-    public func encode(into values: inout [StoredValue]) {
+    @inlinable public func encode(into values: inout [StoredValue]) {
         if let self { self.encode(into: &values) } else { for _ in Wrapped.columns { values.append(.null) } }
     }
     @inlinable public static func isSame(_ left: Wrapped?, _ right: Wrapped?) -> Bool {
@@ -304,5 +308,5 @@ extension RawRepresentable where Self: Storable & CaseIterable, RawValue: Storab
         return value
     }
     /// Appends the raw value.
-    public func encode(into values: inout [StoredValue]) { rawValue.encode(into: &values) }
+    @inlinable public func encode(into values: inout [StoredValue]) { rawValue.encode(into: &values) }
 }

@@ -70,7 +70,7 @@ extension StoredValue {
     fileprivate var bytes: [UInt8] {
         switch self {
         case .text(let text): Array(text.utf8)
-        case .blob(let bytes): bytes
+        case .blob(let bytes): Array(bytes)
         default: []
         }
     }

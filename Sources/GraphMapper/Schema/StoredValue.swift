@@ -26,7 +26,10 @@ public enum StoredValue: Sendable {
     /// Text.
     case text(String)
     /// Bytes.
-    case blob([UInt8])
+    case blob(Bytes)
+
+    /// Bytes.
+    public static func blob(_ bytes: [UInt8]) -> StoredValue { .blob(Bytes(bytes)) }
 }
 
 extension StoredValue: Hashable {
@@ -83,8 +86,8 @@ extension StoredValue: CustomStringConvertible {
         }
     }
 
-    private static func uuidText(_ bytes: [UInt8]) -> String {
-        [bytes[..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10...]].map { Hex.text(Array($0)) }
+    private static func uuidText(_ bytes: Bytes) -> String {
+        [bytes[..<4], bytes[4..<6], bytes[6..<8], bytes[8..<10], bytes[10...]].map { Hex.text($0) }
             .joined(separator: "-")
     }
 }

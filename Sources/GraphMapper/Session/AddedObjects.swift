@@ -1,13 +1,13 @@
 /// Objects that the app has added, in order, each once. Adding and taking out cost O(1), amortized.
-struct AddedObjects<Model: AnyObject> {
-    private var objects: [Model?] = []
-    private var places: [ObjectIdentifier: Int] = [:]
+@usableFromInline struct AddedObjects<Model: AnyObject> {
+    @usableFromInline var objects: [Model?] = []
+    @usableFromInline var places: [ObjectIdentifier: Int] = [:]
 
-    var isEmpty: Bool { places.isEmpty }
+    @inlinable var isEmpty: Bool { places.isEmpty }
 
-    func contains(_ object: Model) -> Bool { places[ObjectIdentifier(object)] != nil }
+    @inlinable func contains(_ object: Model) -> Bool { places[ObjectIdentifier(object)] != nil }
 
-    mutating func append(_ object: Model) {
+    @inlinable mutating func append(_ object: Model) {
         guard !contains(object) else { return }
         places[ObjectIdentifier(object)] = objects.count
         objects.append(object)
@@ -20,17 +20,19 @@ struct AddedObjects<Model: AnyObject> {
         if places.count * 2 < objects.count { self = Self(objects.compactMap { $0 }) }
     }
 
-    mutating func removeAll(where isGone: (Model) throws -> Bool) rethrows {
-        self = Self(try objects.compactMap { $0 }.filter { try !isGone($0) })
+    @inlinable mutating func removeAll(where isGone: (Model) throws -> Bool) rethrows {
+        var kept: [Model] = []
+        for object in self where try !isGone(object) { kept.append(object) }
+        self = Self(kept)
     }
 
-    init() {}
+    @inlinable init() {}
 
-    private init(_ objects: [Model]) {
+    @inlinable init(_ objects: [Model]) {
         for object in objects { append(object) }
     }
 }
 
 extension AddedObjects: Sequence {
-    func makeIterator() -> some IteratorProtocol<Model> { objects.lazy.compactMap { $0 }.makeIterator() }
+    @inlinable func makeIterator() -> some IteratorProtocol<Model> { objects.lazy.compactMap { $0 }.makeIterator() }
 }

@@ -79,6 +79,8 @@ public class AnyTable {
     var hasDeleted: Bool { false }
     func markEdited(_ model: AnyObject) {}
     func startEditedWalk() {}
+    func startQuiet() {}
+    func endQuiet() {}
     func walkEdited() throws -> Bool { false }
     func visit(_ slot: Int) {}
     func visit(object: AnyObject) {}
@@ -88,11 +90,19 @@ public class AnyTable {
     func rekey(_ slot: Int, to id: Any) throws -> () -> Void { {} }
     func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
     where T.ID: Storable & Hashable { {} }
+    func give(_ number: Int64, to object: AnyObject) throws {}
+    func takeKeyBack(from object: AnyObject) {}
+    func rememberKeys() -> () -> Void { {} }
     func relinking() throws -> [() -> Void] { [] }
     // Graphs that were edited elsewhere.
     /// The ids that the load under way has come to, a `ContiguousArray`; nil for none.
     var namedIDs: Any? { nil }
+    /// The ids of the DTOs that have come to the load under way, a `ContiguousArray`; nil for none.
+    var arrivedIDs: Any? { nil }
     var hasArrived: Bool { false }
+    /// The model's properties that the row has.
+    var rowPaths: [AnyKeyPath] { [] }
+    func takeForEdits(_ ids: Any) -> () -> [TakenBack] { { [] } }
     var modelPaths: [AnyKeyPath] { [] }
     func forgetSaid(_ ids: Any) {}
     func fetch(_ ids: Any, from source: any GraphSource) async throws {}
@@ -102,6 +112,27 @@ public class AnyTable {
     func heldObjects() -> [AnyObject] { [] }
     func unlink(_ object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {}
     func forgetAll() {}
+    // Models that nobody else holds.
+    var slotCount: Int { 0 }
+    /// How many slots are used.
+    var idCount: Int { 0 }
+    func isHeldOnlyHere(_ slot: Int) -> Bool { false }
+    func slotsHeldOnlyHere() -> [Int] { [] }
+    func isAsStored(_ slot: Int) -> Bool { false }
+    func slot(holding object: AnyObject) -> Int? { nil }
+    func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool { true }
+    func held(by owner: Int, _ foreignKey: AnyKeyPath) -> [ObjectIdentifier] { [] }
+    func forgetHeld(by owner: Int, _ foreignKey: AnyKeyPath) {}
+    func emptyLinks(_ slot: Int) -> [EmptiedLink] { [] }
+    func setLink(_ slot: Int, _ step: Int, _ objects: [AnyObject]) {}
+    var addedObjects: [AnyObject] { [] }
+    func targets(of step: Int) -> AnyTable? { nil }
+    func forEachTarget(of object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {}
+    func heldBefore(by slot: Int) -> [ObjectIdentifier] { [] }
+    func leaveToKin() -> [() -> Void] { [] }
+    func letGo(_ slot: Int) {}
+    func numberSlots() -> SlotNumbers { SlotNumbers() }
+    func renumber(_ numbers: [ObjectIdentifier: SlotNumbers]) {}
     // Savepoints.
     func remember() -> () -> Void { {} }
     func rememberEdited() -> [() -> Void] { [] }

@@ -70,9 +70,10 @@ extension Table {
             guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
             for (step, gap) in gaps {
                 guard let path = step.property else { continue }
+                // Of a value that does not encode nothing is noted: it counts as changed, and a save says what is wrong.
                 if !withUnsafePointer(to: dto, gap.isOpen) {
                     baselines[path]?[slot] = nil
-                } else if baselines[path]?[slot] == nil, let now = try? step.answer?(model, nil, core) {
+                } else if baselines[path]?[slot] == nil, let now = try? step.value(of: model, nil, core) {
                     noteBaseline(path, slot, now)
                 }
             }

@@ -69,7 +69,7 @@ struct Certificate {
     private static func walk(_ roots: [(any DTO.Type, Any)], _ core: SessionCore) -> Certificate {
         var walk = Certificate(core)
         for (number, (type, dto)) in roots.enumerated() {
-            guard let name = core.tables[ObjectIdentifier(type)]?.describe(dto) else { continue }
+            guard let name = core.tables[TypeKey(type)]?.describe(dto) else { continue }
             let label = "\(name.name)(\(type is any KeylessDTO.Type ? "root \(number + 1)" : name.id))"
             walk.add(Place(type: type, dto: dto, label: label, parent: nil, length: label.count, number: number))
         }
@@ -113,7 +113,7 @@ struct Certificate {
 
     private mutating func visit(_ number: Int) {
         let place = places[number]
-        guard let table = core.tables[ObjectIdentifier(place.type)] else { return }
+        guard let table = core.tables[TypeKey(place.type)] else { return }
         if let object = table.identity(of: place.dto), !seen.insert(object).inserted { return }
         guard let name = table.describe(place.dto) else { return }
         // What has no id is the same object as what stands in the same place of a copy.
@@ -240,7 +240,7 @@ extension Table {
     private func nestedNames(_ dto: D, _ step: Step<D>?) -> [String] {
         var names: [String] = []
         step?.nested?(dto) { type, child, _ in
-            if let name = core.tables[ObjectIdentifier(type)]?.nameOf(child) { names.append(name) }
+            if let name = core.tables[TypeKey(type)]?.nameOf(child) { names.append(name) }
         }
         return names
     }

@@ -182,6 +182,9 @@ public protocol ChangeSink {
     /// - Throws: a ``GraphError`` of kind `.conflict` if the row is not there. Without an implementation of one's own
     ///   this is an error.
     func apply(_ change: KeyChange) async throws
+    /// Keys for new rows of a table, ascending, that no row has and none had before, all greater than `floor`. Without an
+    /// implementation of one's own this is an error.
+    func newKeys(_ count: Int, of table: String, column: String, after floor: Int64) async throws -> [Int64]
     /// Runs `body`; if it throws, what it wrote is undone and the transaction goes on. May be nested. Without an
     /// implementation of one's own this is an error, and sessions over the backing have no savepoints with saves in them.
     func savepoint<T>(_ body: () async throws -> T) async throws -> T
@@ -211,6 +214,11 @@ extension ChangeSink {
     /// Not known how.
     public func apply(_ change: KeyChange) async throws {
         throw GraphError(.misuse, "the backing cannot change keys", type: change.table)
+    }
+
+    /// Not known how.
+    public func newKeys(_ count: Int, of table: String, column: String, after floor: Int64) async throws -> [Int64] {
+        throw GraphError(.misuse, "the backing gives no keys; give new objects ids", type: table)
     }
 
     /// Not known how.

@@ -43,8 +43,7 @@ extension Table {
         guard let model = object as? D.Model else { return }
         for step in mapping.steps {
             guard let drop = step.drop else { continue }
-            if let linked = step.objects, let target = step.targets.first.flatMap({ core.tables[ObjectIdentifier($0)] })
-            {
+            if let linked = step.objects, let target = step.targets.first.flatMap({ core.tables[TypeKey($0)] }) {
                 for object in linked(model) { visit(target, object) }
             }
             drop(model, core, true)
@@ -60,5 +59,6 @@ extension Table {
         (snapshots, filled, vanished, edited) = ([], [], [], [:])
         (records, rows, inserting, baselines) = ([:], [:], [], [:])
         for holding in holdings.values { holding.forgetAll() }
+        tracking?.keep([])
     }
 }

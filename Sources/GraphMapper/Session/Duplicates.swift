@@ -18,7 +18,7 @@ extension SessionCore {
         let chosen = Certificate.choices(roots, self, isFirst: policy == .first)
         guard !chosen.isEmpty else { return false }
         for table in order { table.startLoad() }
-        for (type, dto) in chosen { tables[ObjectIdentifier(type)]?.prefer(dto) }
+        for (type, dto) in chosen { tables[TypeKey(type)]?.prefer(dto) }
         return true
     }
 

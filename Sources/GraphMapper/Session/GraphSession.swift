@@ -40,6 +40,8 @@ public final class GraphSession {
     /// The open transaction of a savepoint.
     var nested: (any GraphBacking)?
     package var backing: (any GraphBacking)? { nested ?? base }
+    /// Which models it holds that nobody else does.
+    public let retention: Retention
     private let mistakes: [String]
     private var isBusy = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
@@ -47,8 +49,10 @@ public final class GraphSession {
     /// - Parameters:
     ///   - backing: the database; nil for a session that only maps.
     ///   - mappings: one for each DTO type. Mistakes in them are raised, all at once, by the first use.
-    public init(_ backing: (any GraphBacking)?, _ mappings: [any AnyMapping]) {
+    ///   - retention: which models it holds that nobody else does.
+    public init(_ backing: (any GraphBacking)?, _ mappings: [any AnyMapping], retention: Retention = .strong) {
         base = backing
+        self.retention = retention
         for mapping in mappings { mapping.register(in: core) }
         for table in core.order {
             if let type = table.dtoType {
@@ -65,7 +69,9 @@ public final class GraphSession {
     }
 
     /// A session without a database: it maps DTOs that it is given.
-    public convenience init(_ mappings: any AnyMapping...) { self.init(nil, mappings) }
+    public convenience init(_ mappings: any AnyMapping..., retention: Retention = .strong) {
+        self.init(nil, mappings, retention: retention)
+    }
 
     /// The most objects that one load may gather; more is an error that names the type.
     public var loadLimit: Int {
@@ -92,13 +98,15 @@ public final class GraphSession {
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
         try notBusy()
+        defer { relax() }
         return try mapLoaded(dtos, duplicates)
     }
 
     /// The same while the session is held.
-    func mapLoaded<D: Mappable>(_ dtos: [D], _ duplicates: DuplicatePolicy) throws -> [D.Model]
-    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try load(dtos, .all, duplicates) { try core.requireLoaded() }
+    func mapLoaded<D: Mappable>(
+        _ dtos: [D], _ duplicates: DuplicatePolicy, _ loading: Loading = .all
+    ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try load(dtos, loading, duplicates) { try core.requireLoaded() }
     }
 
     /// Loads the DTOs that `roots` fetches, and what they link to as far as `loading` says, from one snapshot of the
@@ -141,6 +149,7 @@ public final class GraphSession {
     ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
         try notBusy()
+        defer { relax() }
         return try load(roots, loading, duplicates) {
             for table in core.order where table.hasRequests { try table.fetch(from: source) }
         }
@@ -268,6 +277,7 @@ public final class GraphSession {
     }
 
     func release() {
+        relax()
         if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
     }
 }

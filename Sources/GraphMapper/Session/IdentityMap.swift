@@ -41,6 +41,19 @@ import Foundation
     }
 }
 
+/// A type as a key of a hash table: links ask for their targets' table once an object.
+@frozen @usableFromInline struct TypeKey: Hashable {
+    @usableFromInline let type: ObjectIdentifier
+    @inlinable init(_ type: Any.Type) { self.type = ObjectIdentifier(type) }
+
+    /// Types' addresses come from nobody's data: mixing them well is enough.
+    @inlinable func _rawHashValue(seed: Int) -> Int {
+        let word = UInt64(UInt(bitPattern: type)) ^ UInt64(truncatingIfNeeded: seed)
+        let product = word.multipliedFullWidth(by: 0x9e37_79b9_7f4a_7c15)
+        return Int(truncatingIfNeeded: product.high ^ product.low)
+    }
+}
+
 /// The second is odd, so that no difference of the first words is lost.
 @usableFromInline let hashKeys = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max) | 1)
 
@@ -90,7 +103,7 @@ import Foundation
     }
 
     /// Registers under this slot, if it is free.
-    func register(_ id: ID, _ model: AnyObject, at slot: Int) -> Int {
+    @inlinable func register(_ id: ID, _ model: AnyObject, at slot: Int) -> Int {
         while models.count <= slot { models.append(nil) }
         guard models[slot] == nil else { return register(id, model) }
         slots[IDKey(id)] = slot
@@ -99,10 +112,17 @@ import Foundation
     }
 
     /// - Parameter isStored: whether anything is kept by the slot, which then is never used again.
-    func remove(_ id: ID, isStored: Bool = false) {
+    @inlinable func remove(_ id: ID, isStored: Bool = false) {
         guard let slot = slots.removeValue(forKey: IDKey(id)) else { return }
-        deleted.remove(slot)
+        if !deleted.isEmpty { deleted.remove(slot) }
         if slot == models.count - 1, !isStored { models.removeLast() } else { models[slot] = nil }
+    }
+
+    /// The slots whose objects nothing else refers to.
+    func slotsHeldOnlyHere() -> [Int] {
+        models.withUnsafeMutableBufferPointer { models in
+            models.indices.filter { isKnownUniquelyReferenced(&models[$0]) }
+        }
     }
 
     func reserve(_ count: Int) {

@@ -80,7 +80,7 @@ extension Table {
         let id = "\(ids[Int(first)])"
         var path = ["\(D.schema.name)(\(id))"]
         var next = need(of: id)
-        while let need = next, let table = core.tables[ObjectIdentifier(need.type)] {
+        while let need = next, let table = core.tables[TypeKey(need.type)] {
             let place = "\(table.name)(\(need.id))"
             let isSeen = path.contains(place)
             path.append(place)

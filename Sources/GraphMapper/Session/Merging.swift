@@ -7,21 +7,25 @@ extension GraphSession {
     /// not stored is new. Lists are taken for all there is unless the mapping says `.partial`, and a `Tristate` that is
     /// unset says nothing.
     ///
+    /// Records may be merged, too: rows that were edited elsewhere, all of whose columns count. Links that other rows'
+    /// foreign keys hold stay as these say. A record's property that the model does not have stays as it is stored, and one
+    /// with another ``Version`` than the row is a conflict.
+    ///
     /// What the app has changed, and not saved, is merged property by property: what the graph leaves as it is stored keeps
     /// the app's change, lists merge element by element, and of what both have changed in different ways `policy` decides.
     ///
     /// Complexity: O(objects held and read).
     ///
     /// - Parameters:
-    ///   - dtos: the graph: DTOs of types that the session's backing does not keep, as payloads are, whose models also have
-    ///     a type that it keeps.
+    ///   - dtos: the graph: payloads whose models also have a type that the session's backing keeps, or structs that it
+    ///     keeps.
     ///   - policy: what becomes of a ``Conflict``, in which the graph is the other writer; also where the app has deleted
     ///     what the graph has changed. `.merge` is asked only where the two differ.
     ///   - duplicates: what to make of copies of one object that differ.
     /// - Returns: one model a DTO, in order.
-    /// - Throws: a ``GraphError`` of kind `.conflict` with all ``GraphError/conflicts``; `.misuse` for DTOs of a type that
-    ///   the backing keeps, which are what is stored and no edit of it; and what ``map(_:duplicates:)`` and a load throw.
-    ///   Then the session and the models' mapped properties are as before.
+    /// - Throws: a ``GraphError`` of kind `.conflict` with all ``GraphError/conflicts``; `.misuse` for objects of a
+    ///   database, which are what is stored and no edit of it; and what ``map(_:duplicates:)`` and a load throw. Then the
+    ///   session and the models' mapped properties are as before.
     @discardableResult
     public func merge<D: Mappable>(
         _ dtos: [D], policy: ConflictPolicy = .fail, duplicates: DuplicatePolicy = .fail
@@ -33,8 +37,9 @@ extension GraphSession {
             let named = try names(in: dtos)
             try await loadStored(named)
             let edits = try core.order.filter(\.isStored).flatMap { try $0.takeBackEdits(of: named.paths) }
-            let models = try mapLoaded(dtos, duplicates)
-            try settle(edits, policy)
+            let records = named.records.map { $0.table.takeForEdits($0.ids) }
+            let models = try mapLoaded(dtos, duplicates, records.isEmpty ? .all : .only(Array(named.paths)))
+            try settle(records.flatMap { $0() } + edits, policy)
             return models
         }
     }
@@ -53,15 +58,15 @@ extension GraphSession {
         var named = NamedObjects()
         for table in core.order {
             guard let ids = table.namedIDs else { continue }
-            if table.hasArrived {
-                guard !table.isStored else {
+            if let arrived = table.arrivedIDs {
+                guard !table.isStored || !(table.dtoType is AnyObject.Type) else {
                     throw GraphError(
                         .misuse,
-                        "DTOs of a type that the backing keeps are what is stored, and no edit of it; merge payloads, or "
-                            + "refresh the session", type: table.name)
+                        "objects of the database are what is stored, and no edit of it; merge payloads, or refresh the "
+                            + "session", type: table.name)
                 }
-                named.paths.formUnion(table.modelPaths)
-                table.forgetSaid(ids)
+                named.paths.formUnion(table.isStored ? table.rowPaths : table.modelPaths)
+                if table.isStored { named.records.append((table, arrived)) } else { table.forgetSaid(ids) }
             }
             for stored in core.sharing(table) where stored.isStored { named.ids.append((stored, ids)) }
         }
@@ -92,7 +97,7 @@ extension GraphSession {
                 continue
             }
             switch try resolve(conflict) {
-            case .mine: edit.putBack()
+            case .mine: try edit.putBack()
             case .theirs: try edit.takeTheirs()
             case .merged(let values): try edit.set(values, conflict)
             }
@@ -106,6 +111,8 @@ extension GraphSession {
 private struct NamedObjects {
     var ids: [(table: AnyTable, ids: Any)] = []
     var paths: Set<AnyKeyPath> = []
+    /// The records among them.
+    var records: [(table: AnyTable, ids: Any)] = []
 }
 
 /// A change of the app's that is taken back while a graph is mapped.
@@ -113,7 +120,7 @@ struct TakenBack {
     /// Merges it with what the graph has made of the property; answers what they clash in.
     let merge: () throws -> Conflict?
     /// Makes the app's change again.
-    let putBack: () -> Void
+    let putBack: () throws -> Void
     /// Lets the graph's stay.
     var takeTheirs: () throws -> Void = {}
     /// Sets what the conflict was resolved to.
@@ -130,6 +137,53 @@ extension Table {
             if slot < snapshots.count { snapshots[slot] = nil }
             forgetBaselines(slot)
         }
+    }
+
+    /// Lets the records of these ids that come next be edits of what is stored.
+    ///
+    /// - Returns: what makes them that when they have come, and answers those that were made of another version.
+    func takingForEdits(_ ids: Any) -> () -> [TakenBack] {
+        let backs = mapping.steps.compactMap { step in
+            step.named == nil ? nil : step.property.map { holding($0) }
+        }
+        let stored = (ids as? ContiguousArray<D.ID> ?? []).map { id in
+            let slot = identity.slot(id)
+            let row = slot.flatMap { vanished.contains($0) ? nil : snapshot($0) }
+            return (id: id, row: row, owners: backs.map { back in slot.flatMap(back.name) ?? -1 })
+        }
+        return { [self] in
+            stored.compactMap { id, row, owners in
+                guard let slot = identity.slot(id), let model = model(at: slot) else { return nil }
+                let edited = snapshots[slot]
+                snapshots[slot] = row
+                for (back, owner) in zip(backs, owners) { back.name(slot, owner: owner) }
+                markAsEdited(model)
+                guard let row, let edited else {
+                    added.append(model)
+                    return nil
+                }
+                return staleness(of: edited, row, slot)
+            }
+        }
+    }
+
+    /// What is wrong with an edit of a row's earlier version.
+    private func staleness(of edited: D, _ row: D, _ slot: Int) -> TakenBack? {
+        guard let step = mapping.steps.first(where: \.isVersion), let place = place(of: step) else { return nil }
+        let property = D.schema.properties[place]
+        let (theirs, mine) = (property.stored(edited), property.stored(row))
+        guard mine != theirs else { return nil }
+        return TakenBack(
+            merge: {
+                Conflict(
+                    .value, type: D.schema.name, id: "\(row.id)", property: property.name, base: theirs, mine: mine,
+                    theirs: theirs)
+            }, putBack: { [self] in try undoEdits(of: [slot]) },
+            set: { _, conflict in
+                throw GraphError(
+                    .misuse, "a version counts; resolve the conflict by .mine or .theirs", type: conflict.type,
+                    id: conflict.id, property: conflict.property)
+            })
     }
 
     /// Makes the properties at these paths that the app has edited what was read of them.
@@ -200,12 +254,13 @@ extension Table {
     private func linkEdit(
         _ step: Step<D>, _ model: D.Model, base: [AnyObject], mine: [AnyObject], _ putBack: @escaping () -> Void
     ) -> TakenBack? {
-        guard let targets = step.targets.first.flatMap({ core.tables[ObjectIdentifier($0)] }), let assign = step.assign
+        guard let targets = step.targets.first.flatMap({ core.tables[TypeKey($0)] }), let assign = step.assign
         else { return nil }
         let keys: ([AnyObject]) -> [[StoredValue]] = { $0.map(targets.keyValues) }
         // A foreign key keeps no order.
+        let isOrdered = step.restoreHeld == nil && !step.isSet
         let isSame: ([[StoredValue]], [[StoredValue]]) -> Bool = { left, right in
-            step.restoreHeld == nil ? left == right : Set(left) == Set(right)
+            isOrdered ? left == right : Set(left) == Set(right)
         }
         let (old, own) = (keys(base), keys(mine))
         let set: ([[StoredValue]]) throws -> Void = { [schema, mapping] keys in
@@ -228,7 +283,7 @@ extension Table {
                 if isSame(theirs, old) || isSame(theirs, own) { return nil }
                 if step.isMany {
                     let list = ListMerge(base: old, mine: own, theirs: theirs)
-                    guard list.isClash, step.restoreHeld == nil else {
+                    guard list.isClash, isOrdered else {
                         try set(list.merged)
                         return nil
                     }
@@ -268,13 +323,6 @@ extension Table {
                     .misuse, "an object is deleted or not; resolve the conflict by .mine or .theirs",
                     type: conflict.type, id: conflict.id, property: conflict.property)
             })
-    }
-}
-
-extension Step {
-    /// What the model's link leads to.
-    fileprivate func linked(_ model: D.Model) -> [AnyObject] {
-        objects?(model) ?? named?(model).map { [$0] } ?? []
     }
 }
 

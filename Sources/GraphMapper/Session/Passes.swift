@@ -12,6 +12,15 @@
     @usableFromInline var models: (Table<D>, [D]) throws -> [D.Model]
     @usableFromInline let mark: (Table<D>, UInt64, Int) -> Void
     @usableFromInline let check: (Table<D>) throws -> Void
+    @usableFromInline let slot: (Table<D>, D.Model) -> Int?
+    @usableFromInline let walkAdded: (Table<D>) throws -> Void
+    @usableFromInline let new: (Table<D>, [(slot: Int, model: D.Model)]) throws -> [D]
+    @usableFromInline let insertions: (Table<D>, [D]) -> (rows: [ChangeSet.Change], links: [ChangeSet.Change])
+    @usableFromInline let forgetFound: (Table<D>) -> Void
+    @usableFromInline let stored: (Table<D>, [(slot: Int, model: D.Model)], [D]) -> Void
+    @usableFromInline let forgetStored: (Table<D>) -> Void
+    @usableFromInline let whole: (Table<D>, D.Model) throws -> D
+    @usableFromInline let edited: (Table<D>, D.Model, Int, UnsafePointer<D>) throws -> D
 
     @inlinable @inline(__always) init() {
         self.init { table in
@@ -42,6 +51,17 @@
         findChanged = { try $0.changedSlots() }
         mark = { $0.markFilled($1, $2) }
         check = { try $0.checkEach() }
+        slot = { $0.identity.slot($0.mapping.idOf($1)) }
+        walkAdded = { try $0.walkAdded() }
+        new = { try $0.composeNew($1) }
+        insertions = { $0.insertions(of: $1) }
+        forgetFound = { $0.removeFound() }
+        stored = { $0.stored($1, $2) }
+        forgetStored = { $0.forgetStored() }
+        whole = { try $0.composeWhole($1) }
+        edited = { table, model, slot, old in
+            try table.compose(model, slot, old, .edits) { try table.schema.make(&$0) }
+        }
     }
 }
 

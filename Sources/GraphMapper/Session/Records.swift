@@ -51,7 +51,7 @@ extension Table {
             if core.recordDepth == 0 { core.forgetRecords() }
         }
         try core.makeRecords(of: model, in: self)
-        guard let record = records[ObjectIdentifier(model)] else { return try built(model) }
+        guard let record = records[ObjectIdentifier(model)] else { return try mapping.passes.whole(self, model) }
         return record
     }
 
@@ -79,10 +79,9 @@ extension Table {
     func finishRecord(of model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
         if let object = records[ObjectIdentifier(model)], let pool {
-            let values = try values(of: model)
-            try pool.access.fill(object) { values[$0] }
+            try compose(whole: model) { try pool.access.fill(object, $0) }
         } else {
-            records[ObjectIdentifier(model)] = try built(model)
+            records[ObjectIdentifier(model)] = try mapping.passes.whole(self, model)
         }
     }
 }

@@ -99,6 +99,7 @@ extension Table {
         _ step: Step<D>, _ slot: Int, _ model: D.Model, _ theirs: UnsafePointer<D>,
         _ read: (UnsafePointer<D>, D.Model) throws -> Void
     ) throws {
+        // A value of the app's that does not encode is kept, and a save says what is wrong with it.
         guard let merge = core.merge, let isSame = step.isSame, let old = snapshots[slot],
             let place = place(of: step), withUnsafePointer(to: old, { !isSame($0, theirs) }),
             let mine = try? storedValues(step, place, model, old)
@@ -119,8 +120,7 @@ extension Table {
 
     /// What the model's property would be stored as.
     func storedValues(_ step: Step<D>, _ place: Int, _ model: D.Model, _ old: D) throws -> [StoredValue] {
-        guard let answer = step.answer else { return [] }
-        let mine = try answer(model, old, core)
+        guard let mine = try step.value(of: model, old, core) else { return [] }
         let copy = try D.schema.make(answering: { $0 == place ? mine : old[keyPath: D.schema.properties[$0].path] })
         return D.schema.properties[place].stored(copy)
     }

@@ -5,7 +5,7 @@ extension GraphSession {
     public func rollback() throws {
         try validate()
         try notBusy()
-        try core.rollBack()
+        try core.quietly { try core.rollBack() }
     }
 }
 
@@ -41,7 +41,23 @@ extension Table {
     }
 
     func undoEdits() throws {
-        let loaded = snapshots.indices.filter { snapshots[$0] != nil && identity.models[$0] != nil }
+        forgetUnstoredObjects()
+        try undoEdits(of: snapshots.indices.filter { snapshots[$0] != nil && identity.models[$0] != nil })
+    }
+
+    /// Forgets new objects that a merge has registered.
+    private func forgetUnstoredObjects() {
+        let sharing = core.sharing(self)
+        let unstored = identity.models.indices.compactMap { slot in
+            sharing.contains { $0.hasSnapshot(slot) } ? nil : model(at: slot)
+        }
+        guard !unstored.isEmpty else { return }
+        let arriving = Set(sharing.flatMap(\.objectsUnderWay).map(ObjectIdentifier.init))
+        for model in unstored where !arriving.contains(ObjectIdentifier(model)) { forget(mapping.idOf(model)) }
+    }
+
+    /// Makes the models of these slots, which have snapshots, what they were when last read or saved.
+    func undoEdits(of loaded: [Int]) throws {
         for slot in loaded {
             guard let model = model(at: slot), let old = snapshots[slot] else { continue }
             for step in mapping.steps {

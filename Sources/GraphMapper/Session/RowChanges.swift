@@ -88,7 +88,7 @@ extension Schema where D: Identifiable, D.ID: Storable {
         return key
     }
 
-    private func relink(
+    @usableFromInline func relink(
         _ property: Property<D>, _ key: [StoredValue], _ base: [StoredValue], _ targets: [StoredValue],
         of keyColumns: [String]
     ) -> ChangeSet.Change {

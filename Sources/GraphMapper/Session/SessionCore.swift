@@ -1,10 +1,12 @@
 /// The tables of a session and what they share. Entries of a mapping reach each other's tables through it.
 public final class SessionCore {
-    @usableFromInline var tables: [ObjectIdentifier: AnyTable] = [:]
+    @exclusivity(unchecked) @usableFromInline var tables: [TypeKey: AnyTable] = [:]
     /// In the order of registration, which makes every walk deterministic.
     var order: [AnyTable] = []
     /// By the types of the model and of the id: DTOs without an id share no identity with a record of their model.
     private var identities: [[ObjectIdentifier]: AnyObject] = [:]
+    /// What the steps answer while DTOs are made.
+    @usableFromInline let answers = Answers()
     /// How many DTOs are being made with what they nest, one for the other.
     var recordDepth = 0
     /// Rows gathered by the load under way.
@@ -22,6 +24,8 @@ public final class SessionCore {
     /// What the backing checks.
     var uniqueColumns: (String) -> [[String]] = { _ in [] }
     var defersForeignKeys: () -> Bool = { true }
+    /// Objects that the save under way has given keys.
+    var keyed: [UnkeyedObject] = []
     /// Called when everything is gathered and made, before any model is touched.
     var beforeTouching: (() throws -> Void)?
 
@@ -52,7 +56,7 @@ public final class SessionCore {
             identities[key] = identity
         }
         let table = Table(mapping, identity, self)
-        tables[ObjectIdentifier(D.self)] = table
+        tables[TypeKey(D.self)] = table
         order.append(table)
         sharers[ObjectIdentifier(identity), default: []].append(table)
         kin[ObjectIdentifier(D.Model.self), default: []].append(table)
@@ -70,7 +74,7 @@ public final class SessionCore {
     /// throw ask with `try?` and hide no error of an app's.
     @inlinable func table<D: Mappable>(_ type: D.Type) throws -> Table<D>
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        guard let table = tables[ObjectIdentifier(type)] else { throw missing(type) }
+        guard let table = tables[TypeKey(type)] else { throw missing(type) }
         // Registered under its own type, and never under another.
         return unsafeDowncast(table, to: Table<D>.self)
     }
@@ -138,10 +142,14 @@ public final class SessionCore {
             for table in order { table.unmake() }
             throw error
         }
-        do { try beforeTouching?() } catch {
+        do { try quietly { try beforeTouching?() } } catch {
             for table in order { table.unmake() }
             throw error
         }
+        if order.contains(where: { $0.isPayload && $0.hasArrived }) { try setModels() } else { try quietly(setModels) }
+    }
+
+    private func setModels() throws {
         for table in order { try table.readFields() }
         for table in order { try table.linkModels() }
         let hasVanished = order.contains { $0.hasVanishing }
@@ -163,7 +171,9 @@ public final class SessionCore {
     // MARK: Writing back
 
     /// Makes the session agree with what was stored.
-    func commit(_ plan: WritePlan) {
+    func commit(_ plan: WritePlan) { quietly { settle(plan) } }
+
+    private func settle(_ plan: WritePlan) {
         for object in plan.ruledOut where object.table.hide(object.object) {
             object.table.forgetAdded(object.object)
         }

@@ -50,11 +50,12 @@ extension Table {
         }
     }
 
-    /// Notes what the model has where a DTO of another type says nothing.
+    /// Notes what the model has where a DTO of another type says nothing. A value that does not encode is not noted: it
+    /// counts as changed, and a save says what is wrong with it.
     func noteUnsaidField(_ slot: Int, _ path: AnyKeyPath) {
         guard let model = model(at: slot), let step = mapping.steps.first(where: { $0.modelPath == path }),
             let property = step.property, baselines[property]?[slot] == nil,
-            let now = try? step.answer?(model, nil, core)
+            let now = try? step.value(of: model, nil, core)
         else { return }
         noteBaseline(property, slot, now)
     }
@@ -103,9 +104,10 @@ extension Table {
         step.property.flatMap { baselines[$0]?[slot] }.map { isNoted($0, step, model) } ?? true
     }
 
+    /// A value that does not encode is not what was noted.
     private func isNoted(_ old: Any, _ step: Step<D>, _ model: D.Model) -> Bool {
         func isSame<V: Storable>(_ old: V, _ now: Any) -> Bool { (now as? V).map { V.isSame(old, $0) } ?? false }
-        guard let old = old as? any Storable, let now = try? step.answer?(model, nil, core) else { return false }
+        guard let old = old as? any Storable, let now = try? step.value(of: model, nil, core) else { return false }
         return isSame(old, now)
     }
 

@@ -4,7 +4,7 @@ import Foundation
 public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline let mapping: Mapping<D>
     /// The DTO's schema: asking the type for it copies it.
-    let schema = D.schema
+    @usableFromInline let schema = D.schema
     @usableFromInline let identity: IdentityMap<D.ID>
     @usableFromInline unowned let core: SessionCore
     /// What the source last answered, or a save last wrote, by slot.
@@ -45,10 +45,13 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     // The walk under way.
     @exclusivity(unchecked) @usableFromInline var walked = 0
     @exclusivity(unchecked) @usableFromInline var found: [D.ID] = []
-    var added = AddedObjects<D.Model>()
+    @usableFromInline var added = AddedObjects<D.Model>()
     /// What the app says that it edits, and when it last said so.
     var edited: [ObjectIdentifier: (model: D.Model, stamp: Int)] = [:]
     var editStamp = 0
+    @usableFromInline let tracking: Tracking<D.Model>?
+    /// The steps of links that can be set.
+    private(set) lazy var linkSteps = mapping.steps.indices.filter { mapping.steps[$0].assign != nil }
     /// The walk of a save of what is edited.
     var partial: PartialWalk?
 
@@ -84,6 +87,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         self.identity = identity
         self.core = core
         pool = mapping.objects.map { ObjectPool($0, core) }
+        tracking = mapping.track.map { Tracking($0) }
     }
 
     override var recordType: ObjectIdentifier { ObjectIdentifier(D.self) }
@@ -191,6 +195,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         try takeRefused()
         noteGaps()
         noteElsewhere()
+        followArrived()
         mapping.passes.finish(self)
     }
 
@@ -227,6 +232,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var hasDeleted: Bool { !identity.deleted.isEmpty || !identity.dropped.isEmpty }
     override func markEdited(_ model: AnyObject) { markAsEdited(model) }
     override func startEditedWalk() { startPartialWalk() }
+    override func startQuiet() { tracking?.startQuiet() }
+    override func endQuiet() { tracking?.endQuiet() }
     override func walkEdited() throws -> Bool { try walkPartially() }
     override func visit(_ slot: Int) { partial?.visit(slot) }
     override func visit(object: AnyObject) { visitOwner(object) }
@@ -239,9 +246,17 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func rekey(_ slot: Int, to id: Any) throws -> () -> Void { try rekeying(slot, to: id) }
     override func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
     where T.ID: Storable & Hashable { try following(type, from: old, to: new) }
+    override func give(_ number: Int64, to object: AnyObject) throws { try giveKey(number, object) }
+    override func takeKeyBack(from object: AnyObject) { takeBackKey(object) }
+    override func rememberKeys() -> () -> Void { keyedSince() }
     override func relinking() throws -> [() -> Void] { try followingEdits() }
     override var namedIDs: Any? { ids.isEmpty ? nil : ids }
     override var hasArrived: Bool { !arrived.isEmpty }
+    override var arrivedIDs: Any? {
+        arrived.isEmpty ? nil : ContiguousArray(arrived.map { ids[Int($0)] })
+    }
+    override var rowPaths: [AnyKeyPath] { mapping.steps.compactMap { $0.inverse == nil ? $0.modelPath : nil } }
+    override func takeForEdits(_ ids: Any) -> () -> [TakenBack] { takingForEdits(ids) }
     override var modelPaths: [AnyKeyPath] { mapping.steps.compactMap(\.modelPath) }
     override func forgetSaid(_ ids: Any) { forgetStoredPayloads(ids) }
     override func fetch(_ ids: Any, from source: any GraphSource) async throws {
@@ -256,6 +271,33 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         emptyLinks(of: object, visit)
     }
     override func forgetAll() { forgetEverything() }
+    override var slotCount: Int { identity.models.count }
+    override var idCount: Int { identity.slots.count }
+    override func isHeldOnlyHere(_ slot: Int) -> Bool { isKnownUniquelyReferenced(&identity.models[slot]) }
+    override func slotsHeldOnlyHere() -> [Int] { identity.slotsHeldOnlyHere() }
+    override func isAsStored(_ slot: Int) -> Bool { isAsStoredModel(slot) }
+    override func slot(holding object: AnyObject) -> Int? { (object as? D.Model).flatMap(knownSlot) }
+    override func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool {
+        isHeldAsKnown(by: owner, foreignKey, objects)
+    }
+    override func held(by owner: Int, _ foreignKey: AnyKeyPath) -> [ObjectIdentifier] {
+        holding(foreignKey).held[owner] ?? []
+    }
+    override func forgetHeld(by owner: Int, _ foreignKey: AnyKeyPath) { holding(foreignKey).held[owner] = nil }
+    override func emptyLinks(_ slot: Int) -> [EmptiedLink] { emptiedLinks(of: slot) }
+    override func setLink(_ slot: Int, _ step: Int, _ objects: [AnyObject]) {
+        if let model = model(at: slot) { mapping.steps[step].assign?(model, objects) }
+    }
+    override var addedObjects: [AnyObject] { Array(added) }
+    override func targets(of step: Int) -> AnyTable? { target(of: step) }
+    override func forEachTarget(of object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {
+        visitTargets(of: object, visit)
+    }
+    override func heldBefore(by slot: Int) -> [ObjectIdentifier] { targetsBefore(of: slot) }
+    override func leaveToKin() -> [() -> Void] { leavingToKin() }
+    override func letGo(_ slot: Int) { letGoOfModel(at: slot) }
+    override func numberSlots() -> SlotNumbers { numberedSlots() }
+    override func renumber(_ numbers: [ObjectIdentifier: SlotNumbers]) { renumberSlots(numbers) }
     override func remember() -> () -> Void { remembered() }
     override func rememberEdited() -> [() -> Void] { editedModels() }
     override var rules: TableRules? { ownRules }
@@ -290,12 +332,13 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var identityMap: AnyObject { identity }
     override func hasSnapshot(_ slot: Int) -> Bool { snapshot(slot) != nil }
     override func forgetSnapshot(_ slot: Int) {
+        if let tracking, let model = identity.models[slot] { tracking.forget(model) }
         if slot < snapshots.count { snapshots[slot] = nil }
         vanished.remove(slot)
         forgetBaselines(slot)
     }
     override func walk() throws -> Bool {
-        if walked == 0 { for model in added { try slot(of: model) } }
+        if walked == 0, !added.isEmpty { try mapping.passes.walkAdded(self) }
         return try mapping.passes.walk(self)
     }
     override func nestedModels(of model: AnyObject) throws -> [(table: AnyTable, model: AnyObject)] {

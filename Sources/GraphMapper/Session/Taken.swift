@@ -38,7 +38,7 @@ extension Table {
         else { return nil }
         let step = mapping.steps[index]
         guard isTakenHere(step, slot) else { return nil }
-        return isUnedited(step.isClean, slot, model) || !isKnown(step, index, model, slot)
+        return isUntouched(step, slot, model) || !isKnown(step, index, model, slot)
     }
 
     // MARK: A payload comes

@@ -2,14 +2,17 @@
 extension Table {
     func addModel(_ model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
-        identity.dropped[ObjectIdentifier(model)] = nil
-        identity.evicted[ObjectIdentifier(model)] = nil
-        if let slot = identity.slot(mapping.idOf(model)), identity.models[slot] === model { forgetVanished(slot) }
-        if let slot = identity.slot(mapping.idOf(model)) {
+        if !identity.dropped.isEmpty { identity.dropped[ObjectIdentifier(model)] = nil }
+        if !identity.evicted.isEmpty { identity.evicted[ObjectIdentifier(model)] = nil }
+        if let slot = mapping.passes.slot(self, model) {
+            if identity.models[slot] === model { forgetVanished(slot) }
             // One that was deleted and is added again, or a new one in its place, takes over what is stored.
             let isReplaced = identity.deleted.remove(slot) != nil
             guard isReplaced || identity.models[slot] === model else { throw twoInstances(model) }
-            if identity.models[slot] !== model, slot < filled.count { filled[slot] = .max }
+            if identity.models[slot] !== model {
+                if slot < filled.count { filled[slot] = .max }
+                markAsEdited(model)
+            }
             identity.models[slot] = model
         }
         added.append(model)
@@ -43,6 +46,21 @@ extension Table {
         identity.slot(mapping.idOf(model)).flatMap { identity.models[$0] === model ? $0 : nil }
     }
 
+    /// Takes the added objects into the walk.
+    @inlinable func walkAdded() throws { for model in added { try slot(of: model) } }
+
+    /// Forgets that objects were added which are stored now.
+    @inlinable func forgetStored() {
+        added.removeAll { model in knownSlot(of: model).map(isStoredAnywhere) ?? false }
+    }
+
+    /// Whether a table of the model has the slot's row.
+    @inlinable func isStoredAnywhere(_ slot: Int) -> Bool { snapshot(slot) != nil || isStoredElsewhere(slot) }
+
+    @usableFromInline func isStoredElsewhere(_ slot: Int) -> Bool {
+        core.sharing(self).contains { $0.hasSnapshot(slot) }
+    }
+
     /// The slot of a model, which becomes a new object if the session does not know it.
     @inlinable @discardableResult func slot(of model: D.Model) throws -> Int {
         if !identity.dropped.isEmpty, identity.dropped[ObjectIdentifier(model)] != nil { return -1 }
@@ -68,6 +86,7 @@ extension Table {
     }
 
     func resetWalk() {
+        markTracked()
         for holding in holdings.values { holding.startWalk() }
         found = []
         walked = 0
@@ -75,12 +94,14 @@ extension Table {
     }
 
     @inlinable func walkEach() throws -> Bool {
-        let steps = mapping.visits
         guard walked < identity.models.count else { return false }
-        if steps.isEmpty { walked = identity.models.count }
+        guard let visit = mapping.visit else {
+            walked = identity.models.count
+            return true
+        }
         while walked < identity.models.count {
             if let model = model(at: walked), identity.deleted.isEmpty || !identity.deleted.contains(walked) {
-                do { for visit in steps { try visit(model, walked, core) } } catch { throw located(error, model) }
+                do { try visit(model, walked, core) } catch { throw located(error, model) }
             }
             walked += 1
         }
@@ -103,6 +124,10 @@ extension Table {
     /// Objects that the walk found are forgotten unless the save succeeds.
     func forgetFound() {
         for holding in holdings.values { holding.endWalk() }
+        if !found.isEmpty { mapping.passes.forgetFound(self) }
+    }
+
+    @inlinable func removeFound() {
         for id in found.reversed() { identity.remove(id) }
         found = []
     }
@@ -111,6 +136,7 @@ extension Table {
         let rank = core.order.firstIndex { $0 === self } ?? 0
         let isShared = core.sharing(self).count > 1
         inserting = []
+        var new: [(slot: Int, model: D.Model)] = []
         for slot in try partial.map(changedSlots) ?? mapping.passes.findChanged(self) {
             guard let model = model(at: slot) else { continue }
             let old = vanished.contains(slot) ? nil : snapshots[slot]
@@ -146,15 +172,10 @@ extension Table {
             } else if let stored = rows[IDKey(mapping.idOf(model))] {
                 try collect(model, slot, foundAs: stored, into: &plan)
             } else {
-                let new = try record(of: model)
-                inserting.append(new.id)
-                settle(new, model, &plan)
-                let change = schema.insertion(of: new)
-                plan.inserts[rank, default: []].append(change.row)
-                plan.relinks += change.links
-                plan.commit.append { [self] in _ = stored(new, model, slot) }
+                new.append((slot, model))
             }
         }
+        try collect(new, rank, into: &plan)
         if !identity.dropped.isEmpty { plan.isDeleting = true }
         let held = holdings.values.map { ($0, $0.pending) }
         let looked = partial?.compared
@@ -162,16 +183,31 @@ extension Table {
         plan.commit.append(marksTaken())
         plan.commit.append { [self] in
             // Objects added while the save waited are left for the next one.
-            added.removeAll { model in
-                knownSlot(of: model).map { slot in core.sharing(self).contains { $0.hasSnapshot(slot) } } ?? false
-            }
+            if !added.isEmpty { mapping.passes.forgetStored(self) }
             for (holding, pending) in held { holding.commit(pending) }
         }
+    }
+
+    /// Plans to insert objects of which nothing is stored.
+    private func collect(_ new: [(slot: Int, model: D.Model)], _ rank: Int, into plan: inout WritePlan) throws {
+        guard !new.isEmpty else { return }
+        let isPlain = records.isEmpty && (pool != nil || !mapping.hasNested)
+        let dtos = try isPlain ? mapping.passes.new(self, new) : new.map { try record(of: $0.model) }
+        if mapping.steps.contains(where: { $0.settle != nil }) {
+            for (object, dto) in zip(new, dtos) { settle(dto, object.model, &plan) }
+        }
+        if hasKeyGiver { for object in new { noteKey(of: object.model, in: &plan) } }
+        inserting = dtos.map(\.id)
+        let changes = mapping.passes.insertions(self, dtos)
+        plan.inserts[rank, default: []] += changes.rows
+        plan.relinks += changes.links
+        plan.commit.append { [self] in mapping.passes.stored(self, new, dtos) }
     }
 
     /// Slots of objects that are new, deleted or differ from their snapshots.
     @inlinable func changedSlots() throws -> [Int] {
         grow(to: identity.models.count)
+        let isClean = mapping.isClean
         var changed: [Int] = []
         for slot in identity.models.indices {
             guard let model = model(at: slot) else { continue }
@@ -181,7 +217,7 @@ extension Table {
                 changed.append(slot)
                 continue
             }
-            if try !isClean(mapping.isClean, slot, model) && isDirty(slot, model) { changed.append(slot) }
+            if try !self.isClean(isClean, slot, model) && isDirty(slot, model) { changed.append(slot) }
         }
         return changed
     }
@@ -206,13 +242,21 @@ extension Table {
         }
     }
 
-    func stored(_ dto: D, _ model: D.Model, _ walked: Int) -> Int {
+    @inlinable func stored(_ new: [(slot: Int, model: D.Model)], _ dtos: [D]) {
+        grow(to: identity.models.count + new.count)
+        for index in new.indices { stored(dtos[index], new[index].model, new[index].slot) }
+    }
+
+    @inlinable @discardableResult func stored(_ dto: D, _ model: D.Model, _ walked: Int) -> Int {
         let slot = identity.slot(dto.id) ?? identity.register(dto.id, model, at: walked)
         // Deleted while the save waited: that is for the next one.
-        if identity.dropped.removeValue(forKey: ObjectIdentifier(model)) != nil { identity.deleted.insert(slot) }
+        if !identity.dropped.isEmpty, identity.dropped.removeValue(forKey: ObjectIdentifier(model)) != nil {
+            identity.deleted.insert(slot)
+        }
         grow(to: slot + 1)
         snapshots[slot] = dto
         filled[slot] = .max
+        if tracking != nil { track(model) }
         return slot
     }
 
@@ -224,66 +268,13 @@ extension Table {
 
     /// The DTO of a loaded model: properties that are clean as in the snapshot.
     func rebuilt(_ old: D, _ model: D.Model, _ slot: Int) throws -> D {
-        let values = try values(of: model, old: old, isCounted: true) { [self] step, index in
-            try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot)
-        }
-        return try schema.make { values[$0] }
+        try withUnsafePointer(to: old) { try mapping.passes.edited(self, model, slot, $0) }
     }
 
     /// The DTO of a model, with nested values; the links of an object lead to objects that have an id and nothing else.
     @usableFromInline func record(of model: D.Model) throws -> D {
         if !records.isEmpty, let known = records[ObjectIdentifier(model)] { return known }
-        return try pool == nil && mapping.hasNested ? wholeRecord(of: model) : built(model)
-    }
-
-    /// The DTO of a model whose nested DTOs are made. What the model does not have, or the session has not loaded, is as
-    /// in the snapshot.
-    func built(_ model: D.Model) throws -> D {
-        let values = try values(of: model)
-        return try schema.make { values[$0] }
-    }
-
-    func values(of model: D.Model) throws -> [Any] {
-        guard let slot = knownSlot(of: model), let old = snapshot(slot) else {
-            return try values(of: model, old: nil) { _, _ in true }
-        }
-        return try values(of: model, old: old) { [self] step, index in isKnown(step, index, model, slot) }
-    }
-
-    /// - Parameter isCounted: whether what differs from `old` is an update, which the row's version counts.
-    private func values(
-        of model: D.Model, old: D?, isCounted: Bool = false, isDirty: (Step<D>, Int) throws -> Bool
-    ) throws -> [Any] {
-        var values: [Any] = []
-        var version: Int?
-        var isEdited = false
-        values.reserveCapacity(mapping.entries.count)
-        // Elements are asked for one field at a time: a whole step or property is a dozen references to retain.
-        for (place, entry) in mapping.entries.enumerated() {
-            guard let index = entry else {
-                throw GraphError(
-                    .invalidSchema, "no entry covers it", type: schema.name, property: schema.properties[place].name)
-            }
-            let isVersion = mapping.steps[index].isVersion
-            if isVersion { version = values.count }
-            if let old, try isVersion || !isDirty(mapping.steps[index], index) {
-                values.append(old[keyPath: schema.properties[place].path])
-                continue
-            }
-            isEdited = true
-            do {
-                guard let answer = mapping.steps[index].answer else {
-                    throw GraphError(
-                        .invalidSchema, "no way back", type: schema.name, property: schema.properties[place].name)
-                }
-                values.append(try answer(model, old, core))
-            } catch var error as GraphError where error.path == nil {
-                error.path = "\(schema.name)(\(mapping.idOf(model))).\(schema.properties[place].name)"
-                throw error
-            }
-        }
-        if let version, isCounted, isEdited, let count = values[version] as? Int { values[version] = count + 1 }
-        return values
+        return try pool == nil && mapping.hasNested ? wholeRecord(of: model) : mapping.passes.whole(self, model)
     }
 
     func evictModel(_ model: AnyObject) {

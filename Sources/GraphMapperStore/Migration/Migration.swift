@@ -122,7 +122,7 @@ struct Migrator {
     /// For who reads change records: any row of the records' tables may be another one.
     private func noteChanges() throws {
         guard try StoredTable(ChangeLog.table, connection) != nil else { return }
-        var log = ChangeLog()
+        var log = ChangeLog(observed: [])
         for table in installation.tables where table.owner == nil && !table.isAdopted {
             log.note(rowsOf: table.name, .delete, nil)
             log.note(rowsOf: table.name, .insert, nil)

@@ -4,7 +4,7 @@
 /// with an error, which the loop throws. The first element is the state at the beginning. After that each element comes
 /// after a commit, never inside a transaction, in the order of commits. What is committed while the loop is busy is put
 /// together, so a slow loop holds up no writer, and takes no more memory than the state itself. What cancels out is not
-/// told of.
+/// told of. A loop inside a transaction throws a ``StoreError`` of kind `.misuse`, as reading there does.
 public struct Changes<Element: Sendable>: AsyncSequence, Sendable {
     private let start: @Sendable (ObserverHandle?) -> @Sendable () async throws -> Element?
 
@@ -58,10 +58,9 @@ extension GraphStore {
     /// - Throws: ``GraphError`` for a property that has no column.
     public func explainChanges<R: StoredRecord>(of query: Query<R>) async throws -> ObservationPlan {
         try await read { tx in
-            let plan = try RowsPlan(query, observing: nil, tx, lists)
+            let plan = try RowsPlan(query, observing: nil, section: nil, tx, lists)
             return ObservationPlan(
-                needsQuery: plan.needsQuery, tables: plan.interest.tables.mapValues { $0?.sorted() ?? [] },
-                others: plan.others.sorted())
+                plan.interest, needsQuery: plan.needsQuery, isWindow: plan.limit != nil, others: plan.others.sorted())
         }
     }
 }
@@ -69,17 +68,27 @@ extension GraphStore {
 /// How the changes of a query are found.
 public struct ObservationPlan: Sendable, Hashable, CustomStringConvertible {
     /// Why each change of a row that may be in the result makes the query run again; nil if only the rows that were
-    /// written are looked at. A query with a limit is also run again when a full window loses a row.
+    /// written are looked at.
     public let needsQuery: String?
+    /// Whether the query also runs again when a full window loses a row.
+    public let isWindow: Bool
     /// What is looked at: columns and ordered links, by table. Writes elsewhere cost nothing.
     public let tables: [String: [String]]
     /// The tables whose changes make the query run again, since it looks into them through links.
     public let others: [String]
 
+    init(_ interest: Interest, needsQuery: String?, isWindow: Bool = false, others: [String] = []) {
+        self.needsQuery = needsQuery
+        self.isWindow = isWindow
+        tables = interest.tables.mapValues { $0?.sorted() ?? [] }
+        self.others = others
+    }
+
     public var description: String {
         let how = needsQuery.map { "runs the query again: \($0)" } ?? "looks at the rows that were written"
         let columns = tables.sorted { $0.key < $1.key }.map { "\($0.key)(\($0.value.joined(separator: ", ")))" }
-        return "\(how); watches \(columns.joined(separator: ", "))"
+        let refills = isWindow && needsQuery == nil ? "; runs the query again when a full window loses a row" : ""
+        return "\(how); watches \(columns.joined(separator: ", "))\(refills)"
             + (others.isEmpty ? "" : "; runs the query again when \(others.joined(separator: ", ")) changes")
     }
 }

@@ -1,3 +1,32 @@
+/// A row in its old place.
+struct Replacement<R: Sendable> {
+    let position: Int
+    let record: R
+    /// Whether what differs counts.
+    let isWatched: Bool
+}
+
+/// A row that is put in.
+struct Arrival<R: Sendable> {
+    let record: R
+    let place: Place
+    /// Where it was.
+    let from: Int?
+    /// Whether what differs counts.
+    let isWatched: Bool
+    /// The position of the old row that it stands before.
+    let at: Int
+}
+
+extension Results.Chunk {
+    /// The same places with other records.
+    fileprivate func with(_ replaced: ArraySlice<Replacement<Element>>, _ start: Int) -> Results<Element>.Chunk {
+        var records = elements
+        for one in replaced { records[one.position - start] = one.record }
+        return Results<Element>.Chunk(records, places)
+    }
+}
+
 /// How the chunks of ``Results`` are made and edited.
 enum Chunks<R: Sendable> {
     typealias Chunk = Results<R>.Chunk
@@ -16,27 +45,21 @@ enum Chunks<R: Sendable> {
     /// The position of the first row that is not before a place. Complexity: O(log count).
     static func position(of place: Place, in results: Results<R>, _ ordering: PlaceOrder) -> Int {
         let chunks = results.chunks
-        let chunk = Search.first(in: chunks.indices) { index in
-            chunks[index].places.last.map { !ordering.isBefore($0, place) } ?? true
-        }
+        let chunk = Search.first(in: chunks.indices) { !ordering.isBefore(chunks[$0].last, place) }
         guard chunk < chunks.count else { return results.count }
-        let places = chunks[chunk].places
-        return results.start(of: chunk)
-            + Search.first(in: places.indices) { !ordering.isBefore(places[$0], place) }
+        return results.start(of: chunk) + ordering.first(notBefore: place, in: results.chunks[chunk].places)
     }
 
     /// The chunks with some rows taken out, put in, or replaced. Chunks without any are shared.
     ///
     /// - Parameters:
     ///   - out: positions of rows that go, ascending.
-    ///   - replaced: positions of rows with what takes their place.
+    ///   - replaced: rows with what takes their place, by ascending position.
     ///   - arrivals: rows that come, in their order, each with the position of the old row that it stands before.
     static func edited(
-        _ results: Results<R>, out: [Int], replaced: [(position: Int, record: R)],
-        arrivals: [(at: Int, record: R, place: Place)]
+        _ results: Results<R>, out: [Int], replaced: [Replacement<R>], arrivals: [Arrival<R>]
     ) -> [Chunk] {
         guard !results.isEmpty else { return cut(arrivals.map(\.record), arrivals.map(\.place)) }
-        let replaced = replaced.sorted { $0.position < $1.position }
         var chunks: [Chunk] = []
         chunks.reserveCapacity(results.chunks.count + 2)
         var nextOut = 0
@@ -47,12 +70,13 @@ enum Chunks<R: Sendable> {
             let end = start + chunk.elements.count
             let isLast = number == results.chunks.count - 1
             func isHere(_ position: Int) -> Bool { position < end || isLast }
-            let isTouched =
+            let isMoved =
                 nextOut < out.count && isHere(out[nextOut])
-                || nextReplaced < replaced.count && isHere(replaced[nextReplaced].position)
                 || nextArrival < arrivals.count && isHere(arrivals[nextArrival].at)
-            guard isTouched else {
-                chunks.append(chunk)
+            guard isMoved else {
+                let first = nextReplaced
+                while nextReplaced < replaced.count, replaced[nextReplaced].position < end { nextReplaced += 1 }
+                chunks.append(first == nextReplaced ? chunk : chunk.with(replaced[first..<nextReplaced], start))
                 continue
             }
             var records: [R] = []

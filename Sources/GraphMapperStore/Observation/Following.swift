@@ -34,7 +34,7 @@ extension GraphSession {
                 for table in tables {
                     switch pending.isEverything ? .all : pending.tables[table] {
                     case .all?: rows[table] = .all
-                    case .keys(let keys)?: rows[table] = .keys(keys)
+                    case .keys(let keys)?: rows[table] = .keys(keys.all)
                     case nil: break
                     }
                 }
@@ -49,13 +49,15 @@ extension GraphSession {
     /// - Parameters:
     ///   - query: which records, in which order.
     ///   - loading: how far links are followed.
+    ///   - linked: which records that they link to count as part of them, and so as modifications when they change.
     ///   - body: what to do with a change, on the session's actor.
     public func follow<R: StoredRecord>(
-        _ query: Query<R>, loading: Loading = .all, _ body: (ModelsChange<R.Model>) async throws -> Void
+        _ query: Query<R>, loading: Loading = .all, linked: ObservedLinks<R> = .none,
+        _ body: (ModelsChange<R.Model>) async throws -> Void
     ) async throws where R.Model: AnyObject {
         try await untilCancelled {
             var models: [R.Model] = []
-            for try await change in try store.changes(of: query) {
+            for try await change in try store.changes(of: query, linked: linked) {
                 switch change {
                 case .initial(let records):
                     models = try await self.models(of: Array(records), loading)

@@ -29,6 +29,9 @@ final class Hub: Sendable {
         /// Who looks at rows with one value in a column.
         var byPin = PinIndex()
         var next = 0
+        /// How many look at each table.
+        var lookers: [String: Int] = [:]
+        var tables: Set<String> = []
         /// The number of the last change record that observers have been told of.
         var told: Int64 = 0
     }
@@ -38,6 +41,10 @@ final class Hub: Sendable {
     /// - Parameter told: the number of the last change record in the file.
     func start(after told: Int64) { state.withLock { $0.told = told } }
 
+    /// The number of the last change record that observers have been told of.
+    var told: Int64 { state.withLock { $0.told } }
+    /// The tables that somebody looks at.
+    var tables: Set<String> { state.withLock { $0.tables } }
     /// Whether anybody observes.
     var isNeeded: Bool { state.withLock { !$0.observers.isEmpty } }
     /// How many observe.
@@ -172,6 +179,8 @@ extension Hub.State {
     /// Lists an observer with what it looks at.
     fileprivate mutating func list(_ id: Hub.ID, _ interest: Interest) {
         for table in interest.tables.keys {
+            lookers[table, default: 0] += 1
+            tables.insert(table)
             if let row = interest.row, row.table == table {
                 byRow[table, default: [:]][row.key, default: []].insert(id)
             } else if let pin = interest.pin, pin.table == table {
@@ -185,6 +194,11 @@ extension Hub.State {
     /// Takes it from the lists.
     fileprivate mutating func strike(_ id: Hub.ID, _ interest: Interest) {
         for table in interest.tables.keys {
+            lookers[table, default: 1] -= 1
+            if lookers[table] == 0 {
+                lookers[table] = nil
+                tables.remove(table)
+            }
             byTable[table]?.remove(id)
             if byTable[table]?.isEmpty == true { byTable[table] = nil }
             if let pin = interest.pin, pin.table == table { byPin.remove(pin, id) }
@@ -206,13 +220,17 @@ extension Hub.State {
             tell(byTable[touch.table] ?? [])
             tell(byPin.concerned(touch))
             guard let rows = byRow[touch.table] else { continue }
-            if let key = touch.key { tell(rows[key] ?? []) } else { tell(rows.values.joined()) }
+            if let keys = touch.knownKeys {
+                for key in keys { tell(rows[key] ?? []) }
+            } else {
+                tell(rows.values.joined())
+            }
         }
         return woken
     }
 
     private mutating func tell(_ id: Hub.ID, _ touch: Touch, _ woken: inout [CheckedContinuation<Void, Never>]) {
-        guard observers[id]?.interest.concerns(touch) == true else { return }
+        guard observers[id]?.interest.looksAt(touch) == true else { return }
         observers[id]?.pending.add(touch)
         if let continuation = observers[id]?.woken() { woken.append(continuation) }
     }

@@ -30,8 +30,9 @@ extension WriteTransaction {
             guard let (interest, absorber) = hub.absorber(id) else { continue }
             let concerned = touches.filter(interest.concerns)
             guard !concerned.isEmpty else { continue }
-            let keys = Set(concerned.compactMap(\.key))
-            guard let absorber, concerned.allSatisfy({ $0.key != nil }), Set(concerned.map(\.table)).count == 1 else {
+            let keys = Set(concerned.flatMap { $0.knownKeys ?? [] })
+            guard let absorber, concerned.allSatisfy({ $0.knownKeys != nil }), Set(concerned.map(\.table)).count == 1
+            else {
                 throw StoreError(
                     .misuse,
                     "an observer cannot be left out of this write, for which it runs its query again; "

@@ -5,11 +5,16 @@ struct LiveLinked<R: StoredRecord>: Live {
     /// The links that lead to what has changed last.
     private(set) var changedLinks: [String] = []
 
-    /// - Parameter properties: those whose changes count, the links that are followed besides; nil for all.
-    init(_ query: Query<R>, _ properties: [any PartialKeyPath<R> & Sendable]?, _ linked: ObservedLinks<R>) {
+    /// - Parameters:
+    ///   - properties: those whose changes count, the links that are followed besides; nil for all.
+    ///   - section: what says to which section a row belongs.
+    init(
+        _ query: Query<R>, _ properties: [any PartialKeyPath<R> & Sendable]? = nil,
+        _ linked: ObservedLinks<R> = .none, section: SectionKey? = nil
+    ) {
         nodes = linked.nodes
         let links = R.schema.properties.filter { property in linked.nodes.contains { $0.property == property.name } }
-        rows = LiveRows(query, observing: properties.map { $0 + links.map(\.path) })
+        rows = LiveRows(query, observing: properties.map { $0 + links.map(\.path) }, section: section)
     }
 
     var interest: Interest {
@@ -25,6 +30,9 @@ struct LiveLinked<R: StoredRecord>: Live {
     var seenCount: Int { nodes.reduce(0) { $0 + $1.seenCount } }
 
     var absorber: Absorber? { nodes.isEmpty ? rows.absorber : nil }
+
+    /// Takes in what the observer knows of; whether there was anything.
+    mutating func absorb(_ pending: Pending) -> Bool { rows.absorb(pending) }
 
     mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) throws { try rows.prepare(tx, lists) }
 
@@ -43,7 +51,7 @@ struct LiveLinked<R: StoredRecord>: Live {
         let touched: [[StoredValue]]
         switch pending.isEverything ? .all : pending.tables[R.schema.name] {
         case .all?: touched = rows.keys
-        case .keys(let keys)?: touched = keys.filter { rows.position(of: $0) != nil }
+        case .keys(let keys)?: touched = keys.all.filter { rows.position(of: $0) != nil }
         case nil: touched = []
         }
         var changed: Set<Int> = []

@@ -1,20 +1,21 @@
 extension GraphStore {
     /// Two queries that are observed together: each element is of one moment, with what has changed of either.
     ///
+    /// - Parameter linked: which records that those of each query link to count as part of them.
     /// - Returns: two ``CollectionChange/initial(_:)``; then elements in which that is nil whose result is the same.
     public func changes<A: StoredRecord, B: StoredRecord>(
-        of first: Query<A>, _ second: Query<B>
+        of first: Query<A>, _ second: Query<B>, linked: (ObservedLinks<A>, ObservedLinks<B>) = (.none, .none)
     ) -> Changes<(CollectionChange<A>?, CollectionChange<B>?)> {
-        Changes(self, LivePair(LiveRows(first), LiveRows(second)))
+        Changes(self, LivePair(LiveLinked(first, nil, linked.0), LiveLinked(second, nil, linked.1)))
     }
 
     /// Three queries that are observed together. See the form for two.
     public func changes<A: StoredRecord, B: StoredRecord, C: StoredRecord>(
-        of first: Query<A>, _ second: Query<B>, _ third: Query<C>
+        of first: Query<A>, _ second: Query<B>, _ third: Query<C>,
+        linked: (ObservedLinks<A>, ObservedLinks<B>, ObservedLinks<C>) = (.none, .none, .none)
     ) -> Changes<(CollectionChange<A>?, CollectionChange<B>?, CollectionChange<C>?)> {
-        Changes(self, LivePair(LivePair(LiveRows(first), LiveRows(second)), LiveRows(third))) {
-            ($0.0?.0, $0.0?.1, $0.1)
-        }
+        let two = LivePair(LiveLinked(first, nil, linked.0), LiveLinked(second, nil, linked.1))
+        return Changes(self, LivePair(two, LiveLinked(third, nil, linked.2))) { ($0.0?.0, $0.0?.1, $0.1) }
     }
 }
 

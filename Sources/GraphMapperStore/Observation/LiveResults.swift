@@ -18,22 +18,27 @@
         @ObservationIgnored private let session: GraphSession
         @ObservationIgnored private let query: Query<R>
         @ObservationIgnored private let loading: Loading
+        @ObservationIgnored private let linked: ObservedLinks<R>
 
         /// - Parameters:
         ///   - query: which records, in which order.
         ///   - session: the session whose models they become.
         ///   - loading: how far links are followed.
-        public init(_ query: Query<R>, in session: GraphSession, loading: Loading = .all) {
+        ///   - linked: which records that they link to count as part of them: when one changes, so does the list.
+        public init(
+            _ query: Query<R>, in session: GraphSession, loading: Loading = .all, linked: ObservedLinks<R> = .none
+        ) {
             self.query = query
             self.session = session
             self.loading = loading
+            self.linked = linked
         }
 
         /// Keeps the list up to date until the task is cancelled. An error ends it, and is kept in ``error``.
         public func follow() async {
             error = nil
             do {
-                try await session.follow(query, loading: loading) { change in
+                try await session.follow(query, loading: loading, linked: linked) { change in
                     models = change.models
                     if !isLoaded { isLoaded = true }
                 }

@@ -2,14 +2,17 @@
 struct LiveRows<R: StoredRecord>: Live {
     private let query: Query<R>
     private let observing: [any AnyKeyPath & Sendable]?
+    private let section: SectionKey?
     private var plan: RowsPlan<R>?
     private(set) var results = Results<R>([])
     /// Where each row is.
     private var index: [RowKey: Place] = [:]
 
-    init(_ query: Query<R>, observing: [any AnyKeyPath & Sendable]? = nil) {
+    /// - Parameter section: what says to which section a row belongs.
+    init(_ query: Query<R>, observing: [any AnyKeyPath & Sendable]? = nil, section: SectionKey? = nil) {
         self.query = query
         self.observing = observing
+        self.section = section
     }
 
     /// The rows' keys, in their order.
@@ -24,6 +27,27 @@ struct LiveRows<R: StoredRecord>: Live {
         return position(place, plan)
     }
 
+    /// What the row at a position has in common with the others of its section.
+    func section(at position: Int) -> [StoredValue] {
+        let (chunk, place) = results.locate(position)
+        return plan?.ordering.section(results.chunks[chunk].places[place]) ?? []
+    }
+
+    /// The sections, in their order.
+    var sections: [(section: [StoredValue], count: Int)] {
+        guard let ordering = plan?.ordering else { return [] }
+        var sections: [(section: [StoredValue], count: Int)] = []
+        for place in results.chunks.lazy.flatMap(\.places) {
+            let section = ordering.section(place)
+            if sections.last?.section == section {
+                sections[sections.count - 1].count += 1
+            } else {
+                sections.append((section, 1))
+            }
+        }
+        return sections
+    }
+
     var interest: Interest { plan?.interest ?? Interest() }
 
     /// A query that may have to run again cannot leave out some of its changes.
@@ -36,7 +60,7 @@ struct LiveRows<R: StoredRecord>: Live {
     }
 
     mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) throws {
-        plan = try RowsPlan(query, observing: observing, tx, lists)
+        plan = try RowsPlan(query, observing: observing, section: section, tx, lists)
     }
 
     mutating func start(_ tx: ReadTransaction) throws -> CollectionChange<R>? {
@@ -55,19 +79,30 @@ struct LiveRows<R: StoredRecord>: Live {
 
     mutating func advance(_ tx: ReadTransaction, _ pending: Pending) throws -> CollectionChange<R>? {
         guard let plan else { return nil }
-        for case let rows as Absorbed<R> in pending.absorbed {
-            if let edit = look(at: rows, plan) { _ = commit(edit) }
-        }
+        absorb(pending)
         if !pending.isEverything, pending.tables.keys.allSatisfy({ plan.interest.tables[$0] == nil }) { return nil }
         if !pending.isEverything, plan.needsQuery == nil, plan.others.isDisjoint(with: pending.tables.keys),
             case .keys(let keys)? = pending.tables[R.schema.name], keys.count <= max(256, results.count / 4)
         {
-            let (records, places) = try plan.rows(tx, Array(keys))
-            if let edit = look(at: Absorbed(keys: Array(keys), records: records, places: places), plan) {
+            let keys = Array(keys.all)
+            let (records, places) = try plan.rows(tx, keys)
+            if let edit = look(at: Absorbed(keys: keys, records: records, places: places), plan) {
                 return commit(edit)
             }
         }
         return commit(try runAgain(plan, tx))
+    }
+
+    /// Takes in what the observer knows of; again without effect.
+    ///
+    /// - Returns: whether there was anything.
+    @discardableResult
+    mutating func absorb(_ pending: Pending) -> Bool {
+        guard let plan else { return false }
+        for case let rows as Absorbed<R> in pending.absorbed {
+            if let edit = look(at: rows, plan) { _ = commit(edit) }
+        }
+        return !pending.absorbed.isEmpty
     }
 
     // MARK: Finding out
@@ -79,7 +114,7 @@ struct LiveRows<R: StoredRecord>: Live {
         /// Rows that were not there.
         var new: [Row] = []
         /// Rows in their old place.
-        var same: [(position: Int, row: Row, isWatched: Bool)] = []
+        var same: [Replacement<R>] = []
         /// Rows that are sorted by something else than before.
         var sorted: [(position: Int, row: Row, isWatched: Bool)] = []
     }
@@ -87,15 +122,6 @@ struct LiveRows<R: StoredRecord>: Live {
     private struct Row {
         let record: R
         let place: Place
-    }
-
-    /// A row that is put in, at the position of the old row that it stands before.
-    private struct Arrival {
-        let row: Row
-        /// Where it was.
-        let from: Int?
-        let isWatched: Bool
-        let at: Int
     }
 
     private func key(_ place: Place) -> RowKey { plan?.ordering.key(place) ?? RowKey(place.values[...]) }
@@ -106,12 +132,14 @@ struct LiveRows<R: StoredRecord>: Live {
         let last = plan.limit.flatMap { $0 == results.count ? results.chunks.last?.places.last : nil }
         var edit = Edit()
         var found: Set<RowKey> = []
+        found.reserveCapacity(rows.places.count)
         for (record, place) in zip(rows.records, rows.places) {
             if plan.limit == 0 || last.map({ plan.ordering.isBefore($0, place) }) == true { continue }
-            found.insert(key(place))
-            note(Row(record: record, place: place), plan, &edit)
+            let key = plan.ordering.key(place)
+            found.insert(key)
+            note(Row(record: record, place: place), key, plan, &edit)
         }
-        for key in rows.keys {
+        for key in rows.keys where found.count < rows.keys.count {
             let key = RowKey(key[...])
             if !found.contains(key), let place = index[key] { edit.gone.append(position(place, plan)) }
         }
@@ -166,11 +194,12 @@ struct LiveRows<R: StoredRecord>: Live {
                 known = old.place
             }
             if known == place, let record = old.record {
-                noteSame(Row(record: records[number], place: place), old.position, record, plan, &edit)
+                noteSame(records[number], old.position, record, plan, &edit)
                 old.advance()
             } else {
-                if index[key(place)] != nil { resorted.insert(key(place)) }
-                note(Row(record: records[number], place: place), plan, &edit)
+                let key = plan.ordering.key(place)
+                if index[key] != nil { resorted.insert(key) }
+                note(Row(record: records[number], place: place), key, plan, &edit)
             }
         }
         while let place = old.place {
@@ -200,17 +229,17 @@ struct LiveRows<R: StoredRecord>: Live {
         }
     }
 
-    private func note(_ row: Row, _ plan: RowsPlan<R>, _ edit: inout Edit) {
-        guard let old = index[key(row.place)] else { return edit.new.append(row) }
+    private func note(_ row: Row, _ key: RowKey, _ plan: RowsPlan<R>, _ edit: inout Edit) {
+        guard let old = index[key] else { return edit.new.append(row) }
         let position = position(old, plan)
-        let record = results[position]
-        if old == row.place { return noteSame(row, position, record, plan, &edit) }
-        edit.sorted.append((position, row, plan.isModified(record, row.record)))
+        if old == row.place { return noteSame(row.record, position, results[position], plan, &edit) }
+        edit.sorted.append((position, row, plan.isModified(results[position], row.record)))
     }
 
-    private func noteSame(_ row: Row, _ position: Int, _ old: R, _ plan: RowsPlan<R>, _ edit: inout Edit) {
-        let isModified = plan.isModified(old, row.record)
-        if isModified || plan.isOther(old, row.record) { edit.same.append((position, row, isModified)) }
+    private func noteSame(_ record: R, _ position: Int, _ old: R, _ plan: RowsPlan<R>, _ edit: inout Edit) {
+        let isModified = plan.isModified(old, record)
+        guard isModified || plan.isOther(old, record) else { return }
+        edit.same.append(Replacement(position: position, record: record, isWatched: isModified))
     }
 
     private func position(_ place: Place, _ plan: RowsPlan<R>) -> Int {
@@ -222,27 +251,33 @@ struct LiveRows<R: StoredRecord>: Live {
     private mutating func commit(_ edit: Edit) -> CollectionChange<R>? {
         guard let plan else { return nil }
         let ordering = plan.ordering
+        var edit = edit
+        edit.same.sort { $0.position < $1.position }
         for position in edit.gone {
             let (chunk, place) = results.locate(position)
-            index[key(results.chunks[chunk].places[place])] = nil
+            index[ordering.key(results.chunks[chunk].places[place])] = nil
         }
-        for row in edit.new + edit.sorted.map(\.row) { index[key(row.place)] = row.place }
+        for row in edit.new + edit.sorted.map(\.row) { index[ordering.key(row.place)] = row.place }
 
         // What is taken out and put in, whatever it is called in the end.
         let out = (edit.gone + edit.sorted.map(\.position)).sorted()
-        var arrivals: [Arrival] =
-            edit.new.map { Arrival(row: $0, from: nil, isWatched: true, at: position($0.place, plan)) }
-            + edit.sorted.map {
-                Arrival(row: $0.row, from: $0.position, isWatched: $0.isWatched, at: position($0.row.place, plan))
-            }
-        arrivals.sort { ordering.isBefore($0.row.place, $1.row.place) }
+        func arrival(_ row: Row, from: Int?, isWatched: Bool) -> Arrival<R> {
+            Arrival(
+                record: row.record, place: row.place, from: from, isWatched: isWatched, at: position(row.place, plan))
+        }
+        var arrivals =
+            edit.new.map { arrival($0, from: nil, isWatched: true) }
+            + edit.sorted.map { arrival($0.row, from: $0.position, isWatched: $0.isWatched) }
+        arrivals.sort { ordering.isBefore($0.place, $1.place) }
         /// How many rows that stay are before a position.
         func kept(before position: Int) -> Int { position - Search.first(in: out.indices) { out[$0] >= position } }
 
         // Rows that others do not overtake have not moved.
         let inPlace = Search.increasing(
             arrivals.indices.filter { place in
-                arrivals[place].from.map { kept(before: $0) == kept(before: arrivals[place].at) } ?? false
+                guard let from = arrivals[place].from else { return false }
+                return kept(before: from) == kept(before: arrivals[place].at)
+                    && section(at: from) == ordering.section(arrivals[place].place)
             }, by: { arrivals[$0].from ?? 0 })
         var deletions = edit.gone
         var insertions: [Int] = []
@@ -263,9 +298,7 @@ struct LiveRows<R: StoredRecord>: Live {
             moves.append(CollectionMove(from: from, to: new))
         }
         results = Results(
-            Chunks.edited(
-                results, out: out, replaced: edit.same.map { ($0.position, $0.row.record) },
-                arrivals: arrivals.map { ($0.at, $0.row.record, $0.row.place) }))
+            Chunks.edited(results, out: out, replaced: edit.same, arrivals: arrivals))
         guard !deletions.isEmpty || !insertions.isEmpty || !modifications.isEmpty else { return nil }
         var delivered = results
         delivered.moves = moves

@@ -48,18 +48,21 @@ extension Changes {
     ) -> ObservationToken {
         let life = Life()
         let handle = ObserverHandle()
-        let task = Task { @MainActor in
-            do {
-                var elements = makeAsyncIterator(handle)
-                while let element = try await elements.next() {
-                    defer { handle.gate.leave() }
+        // It is of no transaction that may be open here.
+        let task = GraphStore.$held.withValue(nil) {
+            Task { @MainActor in
+                do {
+                    var elements = makeAsyncIterator(handle)
+                    while let element = try await elements.next() {
+                        defer { handle.gate.leave() }
+                        if life.isOver { return }
+                        body(element)
+                    }
+                } catch {
                     if life.isOver { return }
-                    body(element)
+                    life.end(error)
+                    onError?(error)
                 }
-            } catch {
-                if life.isOver { return }
-                life.end(error)
-                onError?(error)
             }
         }
         return ObservationToken(life, task, handle)

@@ -191,7 +191,7 @@ public struct LinkNode: Sendable {
         var touched: [[StoredValue]] = []
         switch pending.isEverything ? .all : pending.tables[target] {
         case .all?: touched = Array(known.keys)
-        case .keys(let keys)?: touched = keys.filter { known[$0] != nil }
+        case .keys(let keys)?: touched = keys.all.filter { known[$0] != nil }
         case nil: break
         }
         let now = try held(by: touched, tx)

@@ -1,4 +1,21 @@
 extension WriteTransaction {
+    /// Looks at what a row that is about to be written holds in columns that observers have pinned: so those whom it
+    /// concerned until now are told, and no others.
+    ///
+    /// - Parameter columns: what will be written; nil for the whole row.
+    func noteBefore(
+        _ kind: ChangeRecord.Kind, _ table: String, _ keyColumns: @autoclosure () -> [String],
+        _ rowKey: @autoclosure () -> [StoredValue], _ columns: @autoclosure () throws -> [String]? = nil
+    ) throws {
+        guard let pinned = pins[table], try columns()?.contains(where: pinned.contains) ?? true else { return }
+        let key = rowKey()
+        guard log.wantsBefore(kind, table, key) else { return }
+        let sql = "SELECT \(Dialect.list(pinned)) FROM \(Dialect.quoted(table)) WHERE \(Dialect.match(keyColumns()))"
+        guard let row = try connection.peekAll(sql, key).first else { return }
+        let values = Dictionary(zip(pinned, row.map(Touch.plain)), uniquingKeysWith: { $1 })
+        log.note(before: values, table, key)
+    }
+
     /// What was written, with the values of columns that observers have pinned: one look at the rows for all of them.
     static func touches(_ log: ChangeLog, _ hub: Hub, _ connection: Connection) throws -> [Touch] {
         var touches = log.touches
@@ -11,7 +28,11 @@ extension WriteTransaction {
             let match = Dialect.match(stored.key)
             let sql = "SELECT \(Dialect.list(columns)) FROM \(Dialect.quoted(table)) WHERE \(match)"
             for place in places where touches[place].kind != .delete {
-                let row = try connection.peekAll(sql, touches[place].key ?? []).first ?? []
+                guard let row = try connection.peekAll(sql, touches[place].key ?? []).first else {
+                    // It is gone by now, which is told of by itself.
+                    touches[place].values = touches[place].before
+                    continue
+                }
                 for (column, value) in zip(columns, row) { touches[place].values[column] = Touch.plain(value) }
             }
         }
@@ -41,8 +62,8 @@ struct PinIndex: Sendable {
     func concerned(_ touch: Touch) -> [Hub.ID] {
         guard let columns = ids[touch.table] else { return [] }
         return columns.flatMap { column, byValue -> [Hub.ID] in
-            if touch.key != nil, let value = touch.lasting(column) { return Array(byValue[value] ?? []) }
-            return byValue.values.flatMap { Array($0) }
+            guard let values = touch.values(of: column) else { return byValue.values.flatMap { Array($0) } }
+            return values.flatMap { Array(byValue[$0] ?? []) }
         }
     }
 }

@@ -3,24 +3,69 @@ struct Place: Sendable, Hashable {
     let values: [StoredValue]
 }
 
+/// What says to which section a row belongs.
+struct SectionKey: Sendable {
+    /// Which of the values that it is sorted by.
+    var range: Range<Int>
+    /// The values in the one way in which the key's type stores them.
+    let canonical: @Sendable (ArraySlice<StoredValue>) -> [StoredValue]
+
+    init<Key: Storable>(_ type: Key.Type, _ range: Range<Int>) {
+        self.range = range
+        canonical = { values in
+            // What does not fit the type is an error once its section is made.
+            do { return try Key.decode(Array(values)).storedValues.map(Touch.plain) } catch { return Array(values) }
+        }
+    }
+}
+
 /// How an engine sorts rows: NULL, numbers, text by its bytes, bytes.
 struct PlaceOrder: Sendable {
-    /// Which of the values sort the other way round; those of the key follow and do not.
-    let isDescending: [Bool]
+    /// One of the values that rows are sorted by.
+    struct Term: Sendable {
+        let isDescending: Bool
+        let isNullFirst: Bool
+    }
+
+    /// The first values; those of the key follow, and ascend.
+    let terms: [Term]
     /// How many values the key has.
     let keyWidth: Int
+    /// To which section a row belongs.
+    var section: SectionKey?
 
     func key(_ place: Place) -> RowKey {
         if keyWidth == 1, let value = place.values.last { return RowKey(Touch.plain(value)) }
         return RowKey(place.values.suffix(keyWidth).map(Touch.plain)[...])
     }
 
+    /// What the rows of a section have in common.
+    func section(_ place: Place) -> [StoredValue] { section.map { $0.canonical(place.values[$0.range]) } ?? [] }
+
     func isBefore(_ left: Place, _ right: Place) -> Bool {
         for index in left.values.indices {
-            let order = Self.compare(left.values[index], right.values[index])
-            if order != 0 { return (order < 0) != (index < isDescending.count && isDescending[index]) }
+            let order = compare(left.values[index], right.values[index], index)
+            if order != 0 { return order < 0 }
         }
         return false
+    }
+
+    /// The position of the first of some places, which are in order, that is not before another. Complexity: O(log count).
+    func first(notBefore place: Place, in places: [Place]) -> Int {
+        places.withUnsafeBufferPointer { places in
+            Search.first(in: places.indices) { !isBefore(places[$0], place) }
+        }
+    }
+
+    private func compare(_ left: StoredValue, _ right: StoredValue, _ index: Int) -> Int {
+        guard index < terms.count else { return Self.compare(left, right) }
+        let term = terms[index]
+        switch (left, right) {
+        case (.null, .null): return 0
+        case (.null, _): return term.isNullFirst ? -1 : 1
+        case (_, .null): return term.isNullFirst ? 1 : -1
+        default: return term.isDescending ? Self.compare(right, left) : Self.compare(left, right)
+        }
     }
 
     /// Negative if `left` is before `right`, positive if after, 0 if they sort alike.
@@ -30,7 +75,7 @@ struct PlaceOrder: Sendable {
         case (.real(let a), .real(let b)): sign(a, b)
         case (.integer(let a), .real(let b)): compare(a, b)
         case (.real(let a), .integer(let b)): -compare(b, a)
-        case (.text(let a), .text(let b)): bytes(a.utf8, b.utf8)
+        case (.text(let a), .text(let b)): texts(a, b)
         case (.blob(let a), .blob(let b)): bytes(a, b)
         default: rank(left) - rank(right)
         }
@@ -55,12 +100,15 @@ struct PlaceOrder: Sendable {
         return left != whole ? sign(left, whole) : sign(0, right - right.rounded(.towardZero))
     }
 
-    private static func bytes(_ left: some Sequence<UInt8>, _ right: some Sequence<UInt8>) -> Int {
-        var others = right.makeIterator()
-        for byte in left {
-            guard let other = others.next() else { return 1 }
-            if byte != other { return byte < other ? -1 : 1 }
-        }
-        return others.next() == nil ? 0 : -1
+    private static func texts(_ left: String, _ right: String) -> Int {
+        var (left, right) = (left, right)
+        return left.withUTF8 { left in right.withUTF8 { bytes(left, $0) } }
+    }
+
+    private static func bytes(_ left: some RandomAccessCollection<UInt8>, _ right: some RandomAccessCollection<UInt8>)
+        -> Int
+    {
+        for (a, b) in zip(left, right) where a != b { return a < b ? -1 : 1 }
+        return sign(left.count, right.count)
     }
 }

@@ -6,10 +6,13 @@ public struct Results<Element: Sendable>: RandomAccessCollection, Sendable {
     final class Chunk: Sendable {
         let elements: [Element]
         let places: [Place]
+        /// That of the last row; a chunk has rows.
+        let last: Place
 
         init(_ elements: [Element], _ places: [Place]) {
             self.elements = elements
             self.places = places
+            last = places.last ?? Place(values: [])
         }
     }
 
@@ -21,11 +24,10 @@ public struct Results<Element: Sendable>: RandomAccessCollection, Sendable {
 
     init(_ chunks: [Chunk]) {
         self.chunks = chunks
-        var count = 0
-        ends = chunks.map { chunk in
-            count += chunk.elements.count
-            return count
-        }
+        var ends: [Int] = []
+        ends.reserveCapacity(chunks.count)
+        for chunk in chunks { ends.append((ends.last ?? 0) + chunk.elements.count) }
+        self.ends = ends
     }
 
     /// 0.

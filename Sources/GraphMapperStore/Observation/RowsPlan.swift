@@ -3,6 +3,8 @@ struct RowsPlan<R: StoredRecord>: Sendable {
     private(set) var ordering: PlaceOrder
     /// Whether rows are sorted by where they stand in the result, since nobody here knows how the file sorts them.
     private(set) var isCounted = false
+    /// Which of the values that are read are kept then besides the key.
+    private var counted = 0..<0
     /// At most so many rows.
     let limit: Int?
     let interest: Interest
@@ -19,13 +21,17 @@ struct RowsPlan<R: StoredRecord>: Sendable {
     private let values: [StoredValue]
     private let condition: (sql: String, values: [StoredValue])?
     private let key: [String]
-    private let beside: [String]
+    private let beside: BesideRows
 
     /// - Parameters:
     ///   - observing: the properties whose change counts; nil for all.
+    ///   - section: what says to which section a row belongs.
     ///   - lists: the tables of ordered links.
     /// - Throws: ``GraphError`` for a property that the query or `observing` names and that has no column.
-    init(_ query: Query<R>, observing: [AnyKeyPath]?, _ tx: ReadTransaction, _ lists: [String: ListOwner]) throws {
+    init(
+        _ query: Query<R>, observing: [AnyKeyPath]?, section: SectionKey?, _ tx: ReadTransaction,
+        _ lists: [String: ListOwner]
+    ) throws {
         let tail = try query.totallyOrdered().tail()
         let schema = R.schema
         let rows = query.rows
@@ -33,13 +39,14 @@ struct RowsPlan<R: StoredRecord>: Sendable {
         let own = Dialect.quoted(schema.name)
         key = names.map(Dialect.quoted)
         let terms = try rows.order.map { try FormulaWriter.text($0.formula, rows.scope, own) }
-        // What is compared in another way than values are, or not known without parameters, is left to the engine.
-        let isForeign =
-            zip(rows.order, terms).contains { $0.nulls != nil || !$1.values.isEmpty || $1.sql.contains("COLLATE ") }
+        // What is compared in another way than values are is left to the engine.
+        let isForeign = terms.contains { $0.sql.contains("COLLATE ") }
         condition = try rows.filter.map { try FormulaWriter.text($0, rows.scope, own) }
         limit = rows.limit
-        ordering = PlaceOrder(isDescending: isForeign ? [] : rows.order.map(\.isDescending), keyWidth: names.count)
-        beside = (isForeign ? [] : terms.map(\.sql)) + key
+        ordering = PlaceOrder(
+            terms: rows.order.map { PlaceOrder.Term(isDescending: $0.isDescending, isNullFirst: $0.isNullFirst) },
+            keyWidth: names.count, section: section)
+        beside = BesideRows(columns: terms.map(\.sql) + key, values: terms.flatMap(\.values))
         let properties = schema.properties.filter { !$0.isNested }
         let watched = try observing.map { try $0.map { try schema.observed($0) } } ?? properties
         self.watched = watched.map(\.isSame)
@@ -49,7 +56,7 @@ struct RowsPlan<R: StoredRecord>: Sendable {
 
         var interest = Interest()
         interest.add(schema.name, Set(watched.flatMap { $0.isList ? [$0.name] : $0.columnNames }))
-        let statement = "SELECT \(beside.joined(separator: ", ")) FROM \(own) \(tail.sql)"
+        let statement = "SELECT \(beside.columns.joined(separator: ", ")) FROM \(own) \(tail.sql)"
         for (table, columns) in try tx.connection.reads(of: statement) {
             if let list = lists[table] {
                 interest.add(list.table, [list.property])
@@ -58,8 +65,8 @@ struct RowsPlan<R: StoredRecord>: Sendable {
             }
         }
         others = Set(interest.tables.keys).subtracting([schema.name])
-        let isAboutItself = tail.sql.contains("FROM \(own)")
-        if !isAboutItself { interest.narrow(query, names) }
+        let isAboutItself = query.looksAtOthers(of: tail.sql)
+        try interest.narrow(query, besides: tail.sql)
         self.interest = interest
 
         if rows.offset ?? 0 > 0 {
@@ -68,10 +75,8 @@ struct RowsPlan<R: StoredRecord>: Sendable {
             needsQuery = "it takes one of several rows that are alike"
         } else if isAboutItself {
             needsQuery = "it looks at other rows of the same table"
-        } else if isForeign {
-            needsQuery = "it has an order of its own"
         }
-        isCounted = isForeign
+        if isForeign { count(because: needsQuery ?? "it has an order of its own") }
     }
 
     /// Whether a record differs in what counts.
@@ -87,10 +92,16 @@ struct RowsPlan<R: StoredRecord>: Sendable {
     /// The same, with rows that are sorted by where they stand.
     func counting(because reason: String) -> Self {
         var plan = self
-        plan.needsQuery = reason
-        plan.isCounted = true
-        plan.ordering = PlaceOrder(isDescending: [], keyWidth: ordering.keyWidth)
+        plan.count(because: reason)
         return plan
+    }
+
+    private mutating func count(because reason: String) {
+        needsQuery = reason
+        isCounted = true
+        counted = ordering.section?.range ?? 0..<0
+        ordering = PlaceOrder(terms: [], keyWidth: ordering.keyWidth, section: ordering.section)
+        ordering.section?.range = 1..<1 + counted.count
     }
 
     /// All rows.
@@ -121,7 +132,8 @@ struct RowsPlan<R: StoredRecord>: Sendable {
         var places: [Place] = []
         let keyWidth = ordering.keyWidth
         let records = try tx.select(R.self, tail, values, isCached: isCached, beside: beside) {
-            places.append(Place(values: isCounted ? [.integer(Int64(places.count))] + $0.suffix(keyWidth) : $0))
+            guard isCounted else { return places.append(Place(values: $0)) }
+            places.append(Place(values: [.integer(Int64(places.count))] + $0[counted] + $0.suffix(keyWidth)))
         }
         return (records, places)
     }
@@ -129,8 +141,14 @@ struct RowsPlan<R: StoredRecord>: Sendable {
 
 extension Interest {
     /// Leaves out rows that a condition on one column rules out.
-    fileprivate mutating func narrow<R: StoredRecord>(_ query: Query<R>, _ key: [String]) {
+    ///
+    /// - Parameter sql: what else is read.
+    mutating func narrow<R: StoredRecord>(_ query: Query<R>, besides sql: String) throws {
+        guard query.rows.groups.isEmpty else { return }
+        let tail = try query.tail().sql
+        guard !query.looksAtOthers(of: tail), !query.looksAtOthers(of: sql) else { return }
         let schema = R.schema
+        let key = R.keyColumnNames
         let pins = (query.rows.filter?.pins(query.rows.scope) ?? []).map { pin in
             (column: pin.column, value: Touch.plain(pin.value))
         }
@@ -157,13 +175,18 @@ extension Schema {
 }
 
 extension Query {
+    /// Whether what follows the table's name looks at other rows of the same table.
+    fileprivate func looksAtOthers(of sql: String) -> Bool {
+        ["FROM", "JOIN"].contains { sql.contains("\($0) \(Dialect.quoted(R.schema.name))") }
+    }
+
     /// The same rows in an order without ties.
     fileprivate func totallyOrdered() -> Self { adding(rows.key.map { Ordering($0) }, nil) }
 }
 
 extension FormulaWriter {
     /// A formula over one table's rows.
-    fileprivate static func text(
+    static func text(
         _ formula: Formula, _ scope: Scope, _ name: String
     ) throws -> (sql: String, values: [StoredValue]) {
         var writer = FormulaWriter([scope: name])

@@ -16,7 +16,7 @@ extension ReadTransaction {
     public func sections<R: StoredRecord, Key: Storable>(
         _ query: Query<R>, descending: Bool = false, by key: (Columns<R>) -> ColumnExpression<Key>
     ) async throws -> [RecordSection<Key, R>] {
-        let ordered = query.sortedFirst(descending: descending, by: key)
+        let (ordered, _) = query.sortedFirst(descending: descending, telling: key)
         let keys = try selected(ordered, distinct: false) { key($0) }
         let records = try fetchNow(ordered)
         guard keys.count == records.count else {
@@ -24,7 +24,10 @@ extension ReadTransaction {
         }
         var sections: [RecordSection<Key, R>] = []
         var start = 0
-        for end in 1..<(records.count + 1) where end == records.count || !Key.isSame(keys[end], keys[start]) {
+        func differ(_ left: Key, _ right: Key) -> Bool {
+            left.storedValues.map(Touch.plain) != right.storedValues.map(Touch.plain)
+        }
+        for end in 1..<(records.count + 1) where end == records.count || differ(keys[end], keys[start]) {
             sections.append(RecordSection(key: keys[start], records: Array(records[start..<end])))
             start = end
         }
@@ -43,12 +46,15 @@ extension GraphStore {
 }
 
 extension Query {
-    /// Sorted by a value before all else.
-    fileprivate func sortedFirst<V: Storable>(
-        descending: Bool, by value: (Columns<R>) -> ColumnExpression<V>
-    ) -> Self {
+    /// Sorted by a value before all else, and the value as what rows of a section have in common.
+    func sortedFirst<V: Storable>(
+        descending: Bool, telling value: (Columns<R>) -> ColumnExpression<V>
+    ) -> (query: Self, section: SectionKey) {
         let value = value(columns)
-        let keys = V.ordering.keys(value.parts).map { Ordering($0, descending: descending) }
-        return putting(keys, value.mistake)
+        let keys = V.ordering.keys(value.parts)
+        let isPlain = V.ordering == .plain || V.ordering == .number
+        let all = keys + (isPlain ? [] : value.parts)
+        let query = putting(all.map { Ordering($0, descending: descending) }, value.mistake)
+        return (query, SectionKey(V.self, all.count - value.parts.count..<all.count))
     }
 }

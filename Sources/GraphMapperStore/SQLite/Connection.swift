@@ -104,10 +104,16 @@ final class Connection: @unchecked Sendable {
         try run(sql, values) { _ in }
     }
 
-    /// Runs one statement once for each of the values, prepared and found but once.
-    func executeEach(_ sql: String, _ values: some Sequence<[StoredValue]>) throws {
+    /// Runs one statement once for each number, prepared and found but once. What `bind` leaves alone stays bound.
+    func executeEach(_ sql: String, _ numbers: Range<Int>, bind: (Statement, Int) throws -> Void) throws {
         let statement = try prepare(sql)
-        for values in values { try execute(statement, values) }
+        defer { statement.reset() }
+        for number in numbers {
+            try willRun(sql)
+            try bind(statement, number)
+            while try statement.step() {}
+            statement.rewind()
+        }
     }
 
     /// Runs a statement that somebody keeps to its end.

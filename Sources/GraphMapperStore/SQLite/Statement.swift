@@ -50,7 +50,12 @@ final class Statement {
         for index in 0..<first { try bind(values[index], at: values.count - first + index) }
     }
 
-    private func bind(_ value: StoredValue, at index: Int) throws {
+    /// Binds values one after the other, the first one to the parameter of this place, counted from 0.
+    func bind(_ values: ArraySlice<StoredValue>, at place: Int) throws {
+        for index in values.indices { try bind(values[index], at: place + index - values.startIndex) }
+    }
+
+    func bind(_ value: StoredValue, at index: Int) throws {
         if case .real(let number) = value, number.isNaN {
             // SQLite would take it for NULL.
             throw StoreError(
@@ -91,6 +96,9 @@ final class Statement {
         }
     }
 
+    /// Readies it for the next run with what is bound.
+    func rewind() { sqlite3_reset(handle) }
+
     /// Makes it ready to run again. Small values stay bound, so that the next ones take their memory.
     func reset() {
         sqlite3_reset(handle)
@@ -120,7 +128,7 @@ final class Statement {
         case SQLITE_BLOB:
             let start = sqlite3_column_blob(handle, column)
             return .blob(
-                [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))))
+                Bytes(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))))
         default: return .null
         }
     }

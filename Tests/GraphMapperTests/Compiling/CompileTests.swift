@@ -17,9 +17,13 @@ import Testing
         if path != "docs/architecture.md" { #expect(languages.contains("```swift")) }
     }
 
-    @Test func `the samples of mappings compile also where the main actor is the default`() throws {
-        let sample = try Compiler.sample("docs/mapping.md")
-        #expect(try Compiler.compile(sample, flags: ["-default-isolation", "MainActor"]) == "")
+    @Test(arguments: ["docs/mapping.md", "docs/observation.md"])
+    func `samples for apps compile also where the main actor is the default`(path: String) throws {
+        let sample = try Compiler.sample(path)
+        let text = try Compiler.withShapes {
+            try Compiler.compile(sample, flags: $0 + ["-default-isolation", "MainActor"])
+        }
+        #expect(text == "")
     }
 
     /// Each line of the table with what Realm has is a sample of ours, or a heading.

@@ -21,6 +21,10 @@ private enum Command {
     case rollback
     /// A save, of which that statement fails.
     case fault(Int)
+    /// The app lets go of an object, edited or not.
+    case letGo(Int)
+    /// Edits and saves, all of which are undone.
+    case savepoint([(Int, String)])
 
     static var any: Gen<Command> {
         let place = Gen<Int>.int(in: 0...11)
@@ -32,7 +36,15 @@ private enum Command {
             (3, place.zip(list).map { .many($0.0, $0.1) }), (2, Gen { _ in .add }), (1, place.map { .delete($0) }),
             (3, Gen { _ in .save }), (1, Gen { _ in .refresh }), (1, place.zip(text).map { .theirs($0.0, $0.1) }),
             (1, place.zip(list).map { .theirList($0.0, $0.1) }), (1, place.map { .reload($0) }),
-            (1, Gen { _ in .restart }), (1, Gen { _ in .rollback }), (1, place.map { .fault($0) }))
+            (1, Gen { _ in .restart }), (1, Gen { _ in .rollback }), (1, place.map { .fault($0) }),
+            (2, place.map { .letGo($0) }),
+            (1, Gen<[(Int, String)]>.array(of: place.zip(text), count: 1...3).map { .savepoint($0) }))
+    }
+}
+
+extension Optional {
+    fileprivate func asyncMap<T>(_ transform: (Wrapped) async throws -> T) async rethrows -> T? {
+        if let self { try await transform(self) } else { nil }
     }
 }
 
@@ -75,17 +87,20 @@ private struct Reference {
     private final class World {
         let faults = Faults()
         let store: GraphStore
+        let retention: Retention
         var session: GraphSession
+        /// What the app holds.
         var nodes: [Int: Node] = [:]
         var reference = Reference()
         var next = 0
 
-        init(_ shape: GraphShape) async throws {
+        init(_ shape: GraphShape, _ retention: Retention) async throws {
+            self.retention = retention
             var options = GraphStore.Options()
             options.prepare = { [faults] connection in try connection.onStatement { _ in try faults.see() } }
             store = try await GraphStore.open(.inMemory, options: options, NodeRecord.self)
             try await StoredGraph(nodeRecords(shape)).write(to: store)
-            session = GraphSession(store, NodeRecord.mapping)
+            session = GraphSession(store, NodeRecord.mapping, retention: retention)
             for record in nodeRecords(shape) {
                 reference.stored[record.id] = .init(
                     value: record.value, single: record.single?.id, many: record.many.map(\.id))
@@ -95,28 +110,42 @@ private struct Reference {
         }
 
         func restart() async throws {
-            session = GraphSession(store, NodeRecord.mapping)
+            session = GraphSession(store, NodeRecord.mapping, retention: retention)
             nodes = [:]
             for node in try await session.models(Query(NodeRecord.self)) { nodes[node.id] = node }
             reference.base = reference.stored
             reference.live = reference.stored
         }
 
+        /// An object that the app may have let go of.
+        func node(_ id: Int) async throws -> Node {
+            if let node = nodes[id] { return node }
+            guard let node = try await session.find(NodeRecord.self, id) else {
+                throw Violation(description: "\(id) is not found")
+            }
+            nodes[id] = node
+            return node
+        }
+
         func run(_ command: Command) async throws {
             switch command {
             case .value(let number, let text):
                 guard let id = reference.id(number) else { return }
-                nodes[id]?.value = text
+                try await node(id).value = text
                 reference.live[id]?.value = text
             case .single(let number, let target):
                 guard let id = reference.id(number) else { return }
                 let target = target.flatMap(reference.id)
-                nodes[id]?.single = target.flatMap { nodes[$0] }
+                let (node, other) = (try await node(id), try await target.asyncMap(node))
+                node.single = other
                 reference.live[id]?.single = target
             case .many(let number, let targets):
                 guard let id = reference.id(number) else { return }
                 let targets = targets.compactMap(reference.id)
-                nodes[id]?.many = targets.compactMap { nodes[$0] }
+                let node = try await node(id)
+                var many: [Node] = []
+                for target in targets { many.append(try await self.node(target)) }
+                node.many = many
                 reference.live[id]?.many = targets
             case .add:
                 let node = Node(id: next)
@@ -125,7 +154,10 @@ private struct Reference {
                 try session.add(node)
                 reference.live[node.id] = .init(value: "", single: nil, many: [])
             case .delete(let number):
-                guard let id = reference.id(number), let node = nodes[id] else { return }
+                guard let id = reference.id(number) else { return }
+                // Rows that point to it and are not loaded would keep it.
+                for id in reference.live.keys { _ = try await node(id) }
+                let node = try await node(id)
                 try session.delete(node)
                 nodes[id] = nil
                 reference.live[id] = nil
@@ -156,7 +188,8 @@ private struct Reference {
                 guard let id = reference.id(number), reference.stored[id] != nil else { return }
                 // Reads what it reaches again too; nobody else has written since the session read it.
                 let again = try await session.load(NodeRecord.self) { try await $0.fetch(NodeRecord.self, ids: [id]) }
-                try ensure(again.first === nodes[id], "another instance of \(id)")
+                if let node = nodes[id] { try ensure(again.first === node, "another instance of \(id)") }
+                nodes[id] = again.first
             case .restart:
                 try await save()
                 try await restart()
@@ -176,6 +209,26 @@ private struct Reference {
                     let after = try session.changes()
                     try ensure(after == expected, "after a fault: \(after), not \(expected)")
                 }
+            case .letGo(let number):
+                // A new object that was not saved cannot be found.
+                if let id = reference.id(number), reference.base[id] != nil { nodes[id] = nil }
+            case .savepoint(let edits):
+                struct Stop: Error {}
+                let before = try session.changes()
+                do {
+                    try await session.savepoint {
+                        for (number, text) in edits {
+                            guard let id = reference.id(number) else { continue }
+                            try await node(id).value = text
+                        }
+                        try await session.save()
+                        throw Stop()
+                    }
+                } catch is Stop {}
+                // What was found inside is forgotten with the rest.
+                nodes = nodes.filter { session.state(of: $0.value) != nil }
+                let after = try session.changes()
+                try ensure(after == before, "after a savepoint: \(after), not \(before)")
             }
         }
 
@@ -209,10 +262,11 @@ private struct Reference {
             let rows = nodes.mapValues {
                 Reference.Row(value: $0.value, single: $0.single?.id, many: $0.many.map(\.id))
             }
-            try compare(rows, reference.live, "the models")
+            try compare(rows, reference.live.filter { nodes[$0.key] != nil }, "the models")
             for node in nodes.values {
                 for target in [node.single].compactMap({ $0 }) + node.many {
-                    try ensure(nodes[target.id] === target, "two instances of \(target.id)")
+                    guard let known = nodes[target.id] else { continue }
+                    try ensure(known === target, "two instances of \(target.id)")
                 }
             }
         }
@@ -226,10 +280,11 @@ private struct Reference {
         }
     }
 
-    @Test func `any sequence of commands`() async throws {
+    @Test(arguments: [Retention.strong, .weak]) func `any sequence of commands`(retention: Retention) async throws {
         let runs = Gen.anyShape(maxNodes: 6).zip(.array(of: Command.any, count: 0...25))
-        try await check(runs, count: times(150, soak: 10_000)) { shape, commands in
-            let world = try await World(shape)
+        let name = "any sequence of commands, \(retention)"
+        try await check(runs, name: name, count: times(120, soak: 10_000)) { shape, commands in
+            let world = try await World(shape, retention)
             try world.ensureSame()
             for command in commands {
                 try await world.run(command)

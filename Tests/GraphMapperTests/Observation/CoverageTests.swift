@@ -182,15 +182,23 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         #expect(try await observer.next() == [[2], [], [1]])
     }
 
-    @Test func `another store of the same file, and another process`() async throws {
+    @Test func `another store of the same file`() async throws {
         let file = temporaryFile()
         let store = try await three(.file(file))
         var observer = try await Observer(store, byName)
         let other = try await openWares(.file(file))
         try await other.write { _ = try await $0.apply(Patch(WareRecord.self, 2).set(\.price, 5)) }
         #expect(try await observer.next() == [[], [], [1]])
-        let shell = "/usr/bin/sqlite3"
-        guard FileManager.default.fileExists(atPath: shell) else { return }
+    }
+
+    private static let shell = "/usr/bin/sqlite3"
+    private static let hasShell = FileManager.default.isExecutableFile(atPath: shell)
+
+    @Test(.enabled(if: hasShell, "there is no sqlite3 shell")) func `another process`() async throws {
+        let shell = Self.shell
+        let file = temporaryFile()
+        let store = try await three(.file(file))
+        var observer = try await Observer(store, byName)
         #expect(try run(shell, [file, "DELETE FROM ware WHERE id = 1"]) == 0)
         #expect(try await observer.next() == [[0], [], []])
         // Both at once.
@@ -199,6 +207,84 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         var changes = try await observer.next()
         if changes != [[], [2], [1]] { changes = try await observer.next() }
         #expect(changes == [[], [2], [1]] || changes == [[], [2], []])
+    }
+
+    @Test func `where only stores write, their change records tell what is concerned`() async throws {
+        let file = temporaryFile()
+        var options = GraphStore.Options()
+        options.onlyStoresWrite = true
+        // It does not look by itself.
+        options.watchInterval = 3600
+        let other = try await three(.file(file))
+        let store = try await GraphStore.open(.file(file), options: options, WareRecord.self, DepotRecord.self)
+        var observer = try await Observer(store, byName)
+        var one = try await Observer(store, Query(WareRecord.self).where { $0.id == 3 })
+        try await other.write { _ = try await $0.apply(Patch(WareRecord.self, 2).set(\.price, 5)) }
+        try await other.write { try await $0.insert(DepotRecord(id: 1, name: "d")) }
+        // A write finds what others have written.
+        try await store.write { _ in }
+        #expect(store.hub.pendingCount == 1)
+        #expect(try await observer.next() == [[], [], [1]])
+        // Records that are gone by now may have said anything.
+        try await other.write { tx in
+            for id in 0..<40 { _ = try await tx.apply(Patch(WareRecord.self, 3).set(\.price, Double(id))) }
+        }
+        try await other.write { try await $0.execute("DELETE FROM graphmapper_change WHERE seq < 44") }
+        try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 1).set(\.price, 1)) }
+        #expect(try await observer.next() == [[], [], [0, 2]])
+        #expect(try await one.next() == [[], [], [0]])
+    }
+
+    @Test func `of many observers of a table, those are told whom a write concerns`() async throws {
+        let store = try await openWares()
+        let count = 200
+        try await store.write { tx in
+            for id in 0..<count { try await tx.insert(WareRecord(id: id, group: id)) }
+        }
+        var observers: [Stepper<LiveRows<WareRecord>>] = []
+        for group in 0..<count {
+            observers.append(
+                try await Stepper(store, LiveRows(Query(WareRecord.self).where { $0.group == group })))
+        }
+        func told() async throws -> [Int] {
+            let pending = store.hub.pendingCount
+            var told: [Int] = []
+            for place in observers.indices where try await observers[place].step() != nil { told.append(place) }
+            #expect(pending == told.count)
+            return told
+        }
+        try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 7).set(\.price, 1)) }
+        #expect(try await told() == [7])
+        try await store.write { try await $0.insert(WareRecord(id: 900, group: 9)) }
+        #expect(try await told() == [9])
+        try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 900).set(\.group, 11)) }
+        #expect(try await told() == [9, 11])
+        try await store.write { _ = try await $0.upsert(WareRecord(id: 900, group: 13)) }
+        #expect(try await told() == [11, 13])
+        try await store.write { _ = try await $0.delete(WareRecord.self, 900) }
+        #expect(try await told() == [13])
+        try await store.write { tx in
+            _ = try await tx.apply(Patch(WareRecord.self, 1).set(\.group, 2))
+            _ = try await tx.apply(Patch(WareRecord.self, 1).set(\.group, 3))
+            _ = try await tx.apply(Patch(WareRecord.self, 4).set(\.group, 5))
+            _ = try await tx.delete(WareRecord.self, 4)
+        }
+        #expect(try await told() == [1, 3, 4])
+        // Nobody knows whom this concerns.
+        try await store.write { try await $0.execute("UPDATE ware SET \"group\" = 6 WHERE id = 5") }
+        #expect(store.hub.pendingCount == count)
+    }
+
+    @Test func `a store that only reads is told of what others write`() async throws {
+        let file = temporaryFile()
+        let store = try await three(.file(file))
+        var options = GraphStore.Options()
+        options.isReadOnly = true
+        options.watchInterval = 0.01
+        let reader = try await GraphStore.open(.file(file), options: options, WareRecord.self, DepotRecord.self)
+        var observer = try await Observer(reader, byName)
+        try await store.write { _ = try await $0.delete(WareRecord.self, 2) }
+        #expect(try await observer.next() == [[1], [], []])
     }
 
     /// Realm 22: nothing is invalid here.
@@ -224,6 +310,56 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         #expect(try await changes.next()?.collection.map(\.id) == [3])
     }
 
+    /// What a row's condition sees of another row of its table.
+    @Test func `a row that comes to match since another one has changed`() async throws {
+        let store = try await three()
+        try await store.write { _ = try await $0.upsert(WareRecord(id: 1, name: "ann", parts: [Ref(2)])) }
+        var observer = try await Observer(store, byName.where { $0.parts.any { $0.price > 1 } })
+        try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 2).set(\.price, 2)) }
+        #expect(try await observer.next() == [[], [0], []])
+    }
+
+    @Test func `many rows in one commit are told by their keys`() async throws {
+        let store = try await openWares()
+        let count = Pending.most / 2
+        try await store.write { try await $0.insert(contentsOf: (1...count).map { WareRecord(id: $0) }) }
+        var all = try await Stepper(store, LiveRows(byName))
+        var one = try await Stepper(store, LiveRows(Query(WareRecord.self).where { $0.id == 7 }))
+        func keys(_ pending: Pending) -> Int? {
+            if case .keys(let keys)? = pending.tables["ware"] { keys.all.count } else { nil }
+        }
+        try await store.write { tx in
+            for id in 1...1000 { _ = try await tx.apply(Patch(WareRecord.self, id).set(\.price, 1)) }
+            for id in 500...1000 { _ = try await tx.apply(Patch(WareRecord.self, id).set(\.price, 2)) }
+        }
+        let (change, pending) = try await all.stepTelling()
+        #expect(keys(pending) == 1000)
+        guard case .update(_, [], [], let modified)? = change else { throw Violation(description: "\(change as Any)") }
+        #expect(modified == Array(0..<1000))
+        #expect(try await one.step() != nil)
+        // One that looks at none of the rows is not woken.
+        try await store.write { tx in
+            for id in 8...100 { _ = try await tx.apply(Patch(WareRecord.self, id).set(\.price, 3)) }
+        }
+        #expect(try await one.stepTelling().pending.isEmpty)
+        let (_, updated) = try await all.stepTelling()
+        #expect(keys(updated) == 93)
+        try await store.write {
+            _ = try await $0.update(WareRecord.self, where: { $0.id > 50 }) { $0.price.set(to: 4) }
+        }
+        #expect(try await keys(all.stepTelling().pending) == count - 50)
+        // More than an observer tells apart.
+        for price in 5...7 {
+            try await store.write { tx in
+                _ = try await tx.update(WareRecord.self, where: { $0.id > 0 }) { $0.price.set(to: Double(price)) }
+            }
+        }
+        let (last, all2) = try await all.stepTelling()
+        #expect(keys(all2) == nil && !all2.isEmpty)
+        guard case .update(_, [], [], let every)? = last else { throw Violation(description: "\(last as Any)") }
+        #expect(every.count == count)
+    }
+
     @Test func `how changes are found is explained`() async throws {
         let store = try await openWares()
         func plan(_ query: Query<WareRecord>) async throws -> String {
@@ -238,5 +374,18 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
                 == "looks at the rows that were written; watches depot(id, name), ware(\(columns)); "
                 + "runs the query again when depot changes")
         #expect(try await plan(byName.offset(1)).hasPrefix("runs the query again: it skips rows"))
+        #expect(try await plan(byName.limit(3)).hasSuffix("; runs the query again when a full window loses a row"))
+        #expect(
+            try await plan(byName.distinct(by: \.group)).hasPrefix(
+                "runs the query again: it takes one of several rows that are alike"))
+        #expect(
+            try await plan(byName.where { $0.parts.any { $0.price > 1 } }).hasPrefix(
+                "runs the query again: it looks at other rows of the same table"))
+        let german = Query(WareRecord.self).sorted(by: \.name, as: .locale("de_DE"))
+        #expect(try await plan(german).hasPrefix("runs the query again: it has an order of its own"))
+        let folded = Query(WareRecord.self).sorted(by: \.name, as: .caseInsensitive, nulls: .last)
+        #expect(try await plan(folded).hasPrefix("looks at the rows that were written"))
+        let sum = try await store.explainChanges(of: Query(WareRecord.self).where { $0.group == 1 }) { $0.price.sum() }
+        #expect(sum.description == "runs the query again: it is computed of all rows; watches ware(group, id, price)")
     }
 }

@@ -63,12 +63,18 @@ import Testing
         let store = try await openWares()
         var changes = store.changes(of: all.sorted(by: \.price)).makeAsyncIterator()
         _ = try await changes.next()
-        for id in 1...Pending.most + 10 { try await store.write { try await $0.insert(WareRecord(id: id)) } }
+        let last = Pending.most + 10
+        let single = 300
+        for id in 1...single { try await store.write { try await $0.insert(WareRecord(id: id)) } }
+        for start in stride(from: single + 1, through: last, by: 4000) {
+            let ids = start...min(start + 3999, last)
+            try await store.write { try await $0.insert(contentsOf: ids.map { WareRecord(id: $0) }) }
+        }
         guard case .update(let collection, let deletions, let insertions, _)? = try await changes.next() else {
             throw Violation(description: "not an update")
         }
-        #expect(collection.count == Pending.most + 10)
-        #expect(deletions.isEmpty && insertions == Array(0..<Pending.most + 10))
+        #expect(collection.count == last)
+        #expect(deletions.isEmpty && insertions == Array(0..<last))
         #expect(store.hub.pendingCount == 0)
     }
 
@@ -82,6 +88,49 @@ import Testing
             try await store.write { try await $0.insert(WareRecord(id: id)) }
         }
         #expect(seen == [0, 1, 2, 3, 4])
+    }
+
+    /// Realm 20.
+    @Test func `a result is walked to its end while each of its rows stops matching`() async throws {
+        let store = try await openWares()
+        try await store.write { try await $0.insert(contentsOf: (1...40).map { WareRecord(id: $0) }) }
+        var changes = store.changes(of: all.where { $0.group == 0 }).makeAsyncIterator()
+        let first = try #require(try await changes.next()?.collection)
+        var visited = 0
+        for ware in first {
+            try await store.write { _ = try await $0.apply(Patch(WareRecord.self, ware.id).set(\.group, 1)) }
+            visited += 1
+        }
+        #expect(visited == 40 && first.count == 40)
+        guard case .update(let last, let deletions, [], [])? = try await changes.next() else {
+            throw Violation(description: "not an update")
+        }
+        #expect(last.isEmpty && deletions == Array(0..<40))
+    }
+
+    @Test @MainActor func `an observation may begin inside a transaction, and sees what it has committed`()
+        async throws
+    {
+        for location in [GraphStore.Location.inMemory, .file(temporaryFile())] {
+            let store = try await openWares(location)
+            let (heard, hear) = AsyncStream<Int>.makeStream()
+            let token = try await store.write { [all] tx in
+                let token = store.observe(
+                    all, onError: { _ in hear.finish() }, { hear.yield($0.collection.count) })
+                // Others may run meanwhile.
+                try await Task.sleep(nanoseconds: 20_000_000)
+                try await tx.insert(WareRecord(id: 1))
+                return token
+            }
+            for await count in heard where count == 1 { break }
+            #expect(token.error == nil)
+            token.cancel()
+            await #expect(throws: StoreError.self) {
+                try await store.write { [all] _ in
+                    for try await _ in store.changes(of: all) { break }
+                }
+            }
+        }
     }
 
     @Test @MainActor func `a token's observer runs on the main actor until it is gone`() async throws {
@@ -113,6 +162,26 @@ import Testing
         hear.yield(-1)
         #expect(await iterator.next() == -1)
         while store.hub.count > 0 { try await Task.sleep(nanoseconds: 200_000) }
+    }
+
+    @Test @MainActor func `nothing is kept of an observer that is cancelled`() async throws {
+        final class Kept: Sendable {}
+        weak var weakStore: GraphStore?
+        weak var weakKept: Kept?
+        do {
+            let store = try await openWares()
+            let kept = Kept()
+            (weakStore, weakKept) = (store, kept)
+            let (heard, hear) = AsyncStream<Void>.makeStream()
+            let call: @MainActor () -> Void = { withExtendedLifetime(kept) { _ = hear.yield() } }
+            let first = store.observe(all) { _ in call() }
+            let second = store.changes(of: all, sectionedBy: { $0.group }).observe { _ in call() }
+            let third = store.counts(of: all).observe { _ in call() }
+            var calls = heard.makeAsyncIterator()
+            for _ in 0..<3 { await calls.next() }
+            for token in [first, second, third] { token.cancel() }
+        }
+        while weakKept != nil || weakStore != nil { try await Task.sleep(nanoseconds: 200_000) }
     }
 
     @Test @MainActor func `a token says what has ended it`() async throws {

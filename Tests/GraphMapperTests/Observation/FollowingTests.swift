@@ -17,6 +17,34 @@ import Testing
     }
 }
 
+@available(macOS 14, iOS 17, *)
+@Observable private final class Leaflet {
+    let id: Int
+    var text = ""
+    var size = 0
+    init(id: Int) { self.id = id }
+}
+
+@available(macOS 14, iOS 17, *)
+private struct LeafletRecord: StoredRecord {
+    typealias Model = Leaflet
+    let id: Int
+    let text: String
+    let size: Int
+    static let schema = Schema<Self>("memo") { row in
+        try Self(id: row("id", \.id), text: row("text", \.text), size: row("size", \.size))
+    }
+    static var mapping: Mapping<Self> {
+        Mapping {
+            Leaflet(id: $0.id)
+        } properties: {
+            Field(\.id, \.id)
+            Field(\.text, \.text)
+            Field(\.size, \.size)
+        }
+    }
+}
+
 @Suite @MainActor struct `Sessions that follow the store` {
     @Test func `models are updated in place, edits are kept`() async throws {
         let store = try await openShop()
@@ -134,6 +162,66 @@ import Testing
             following.cancel()
             try await following.value
         }
+    }
+
+    @Test func `views of observable models are told by themselves`() async throws {
+        guard #available(macOS 14, iOS 17, *) else { return }
+        let store = try await GraphStore.open(.inMemory, LeafletRecord.self)
+        try await store.write { try await $0.insert(LeafletRecord(id: 1, text: "old", size: 1)) }
+        let session = GraphSession(store, LeafletRecord.mapping)
+        let memo = try #require(try await session.first(Query(LeafletRecord.self)))
+        let following = Task { try await session.follow() }
+        let told = Locked(0)
+        withObservationTracking {
+            _ = memo.text
+        } onChange: {
+            told.withLock { $0 += 1 }
+        }
+        // A view that shows the text alone is not told of this.
+        try await store.write { _ = try await $0.apply(Patch(LeafletRecord.self, 1).set(\.size, 2)) }
+        try await eventually { memo.size == 2 }
+        #expect(told.withLock { $0 } == 0)
+        try await store.write { _ = try await $0.apply(Patch(LeafletRecord.self, 1).set(\.text, "new")) }
+        try await eventually { memo.text == "new" }
+        #expect(told.withLock { $0 } == 1)
+        following.cancel()
+        try await following.value
+    }
+
+    @Test func `a list is told of what its models link to`() async throws {
+        let store = try await openShop()
+        _ = try await seed(store, carts: [[0], [1]], items: 2)
+        let session = shopSession(store)
+        let query = Query(CartRecord.self).sorted(by: \.id)
+        var changes: [[Int]] = []
+        let following = Task {
+            try await session.follow(query, linked: .along { $0.items.price }) { change in
+                if case .update(_, _, _, let modifications) = change { changes.append(modifications) }
+                if case .initial = change { changes.append([]) }
+            }
+        }
+        try await eventually { changes == [[]] }
+        let cart = try #require(try await session.models(query).last)
+        let item = cart.items[0].id
+        try await store.write { _ = try await $0.apply(Patch(ItemRecord.self, item).set(\.name, "other")) }
+        try await store.write { _ = try await $0.apply(Patch(ItemRecord.self, item).set(\.price, 77)) }
+        try await eventually { changes.count == 2 }
+        #expect(changes == [[], [1]])
+        #expect(cart.items[0].price == 77)
+        following.cancel()
+        try await following.value
+    }
+
+    @Test func `nothing imports what shows views`() throws {
+        let sources = Compiler.root.appendingPathComponent("Sources")
+        let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+        var count = 0
+        for case let file as URL in files where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for module in ["SwiftUI", "UIKit", "AppKit", "Combine"] { #expect(!text.contains("import \(module)")) }
+            count += 1
+        }
+        #expect(count > 100)
     }
 
     @Test func `a session without a store has nothing to follow`() async throws {

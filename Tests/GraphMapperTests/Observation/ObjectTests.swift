@@ -96,6 +96,21 @@ private struct Town: StoredRecord {
 
 /// Realm 32.
 @Suite struct `Linked records` {
+    @Test func `the same depth for several queries`() async throws {
+        let store = try await chain()
+        let first = Query(Town.self).where { $0.id == 1 }
+        var changes = store.changes(of: first, first, linked: (.depth(1), .depth(2))).makeAsyncIterator()
+        _ = try await changes.next()
+        try await store.write { _ = try await $0.apply(Patch(Town.self, 3).set(\.name, "new")) }
+        guard case (nil, .update(_, [], [], [0])?)? = try await changes.next() else {
+            throw Violation(description: "to depth 2 alone")
+        }
+        try await store.write { _ = try await $0.apply(Patch(Town.self, 2).set(\.name, "new")) }
+        guard case (.update(_, [], [], [0])?, .update(_, [], [], [0])?)? = try await changes.next() else {
+            throw Violation(description: "to both")
+        }
+    }
+
     /// 1 → 2 → 3 → 4, by `capital`.
     private func chain() async throws -> GraphStore {
         let store = try await GraphStore.open(.inMemory, Town.self)

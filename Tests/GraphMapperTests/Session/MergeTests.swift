@@ -1,3 +1,4 @@
+import Foundation
 import GraphMapperTesting
 import Testing
 
@@ -332,13 +333,130 @@ private struct BranchPayload: DTO, Identifiable {
         #expect(row.name == "park" && row.email == "p@x")
     }
 
-    @Test func `rows are no edits`() async throws {
-        let (store, _) = try await open()
-        let session = purchaseSession(store)
-        let error = await #expect(throws: GraphError.self) {
-            _ = try await session.merge([GoodRow(id: 1, name: "x", price: 1)])
+    @Test func `a payload does not undo what the app has put into a list that a foreign key holds`() async throws {
+        for isEdited in [false, true] {
+            let store = try await openNodes()
+            try await store.write { tx in
+                try await tx.insert(
+                    contentsOf: (1...3).map { BranchRecord(id: $0, value: "", parent: $0 > 1 ? Ref(1) : nil) })
+            }
+            let session = GraphSession(store, BranchPayload.mapping, BranchRecord.mapping)
+            let all = try await session.models(Query(BranchRecord.self).sorted(by: \.id))
+            if isEdited { all[0].children = [all[1], Branch(id: 9, value: "mine")] }
+            let children = [BranchPayload(id: 3, value: .unset, children: [])]
+            try session.map([BranchPayload(id: 1, value: .unset, children: children)])
+            #expect(Set(all[0].children.map(\.id)) == (isEdited ? [2, 9] : [3]))
+            try await session.save()
+            let rows = try await store.fetch(Query(BranchRecord.self)).filter { $0.parent?.id == 1 }
+            #expect(Set(rows.map(\.id)) == (isEdited ? [2, 9] : [3]))
         }
-        #expect(error?.kind == .misuse && error?.type == "good")
+    }
+
+    // MARK: Records
+
+    @Test func `rows that were edited elsewhere`() async throws {
+        let store = try await openNodes()
+        try await store.write { tx in
+            try await tx.insert(
+                contentsOf: (1...4).map { BranchRecord(id: $0, value: "\($0)", parent: $0 == 1 ? nil : Ref(1)) })
+        }
+        let session = GraphSession(store, BranchRecord.mapping)
+        func rows() async throws -> [BranchRecord] {
+            try await store.fetch(Query(BranchRecord.self).sorted(by: \.id))
+        }
+        // Unchanged, and twice: nothing.
+        let before = try await rows()
+        let models = try await session.merge(before + before)
+        #expect(models.count == 8 && models[0] === models[4] && models[0].children.count == 3)
+        #expect(try await session.save().isEmpty)
+        // A value, a move, and a new one; what is not named stays.
+        try await session.merge([
+            BranchRecord(id: 2, value: "two", parent: Ref(1)), BranchRecord(id: 3, value: "3", parent: Ref(2)),
+            BranchRecord(id: 9, value: "new", parent: Ref(3)),
+        ])
+        #expect(models[1].value == "two" && models[2].parent === models[1])
+        let added = try #require(try await session.find(BranchRecord.self, 9))
+        #expect(session.state(of: added) == .new && session.state(of: models[1]) == .changed)
+        let written = try await session.save()
+        #expect(written.changes.count == 3, "\(written)")
+        #expect(try await rows().map { $0.parent?.id } == [nil, 1, 2, 1, 3])
+        #expect(models[0].children.map(\.id).sorted() == [2, 4] && models[1].children.map(\.id) == [3])
+        #expect(added.parent === models[2] && models[2].children.first === added)
+        #expect(try await session.save().isEmpty)
+        // Rolled back, it is as if it had not come.
+        try await session.merge([
+            BranchRecord(id: 2, value: "x", parent: nil), BranchRecord(id: 10, value: "", parent: nil),
+        ])
+        try session.rollback()
+        #expect(try await session.save().isEmpty)
+        #expect(models[1].value == "two" && models[1].parent === models[0])
+        #expect(try await session.find(BranchRecord.self, 10) == nil)
+    }
+
+    @Test func `rows that differ from what the app has changed`() async throws {
+        for policy in Policy.allCases {
+            let store = try await openNodes()
+            try await store.write { tx in
+                try await tx.insert(
+                    contentsOf: (1...3).map {
+                        NodeRecord(id: $0, value: "", single: nil, many: $0 == 1 ? [Ref(2)] : [])
+                    })
+            }
+            let session = GraphSession(store, NodeRecord.mapping)
+            let nodes = try await session.models(Query(NodeRecord.self).sorted(by: \.id))
+            nodes[0].value = "mine"
+            nodes[0].many.append(nodes[2])
+            nodes[1].value = "kept"
+            let graph = [
+                NodeRecord(id: 1, value: "theirs", single: Ref(3), many: [Ref(1), Ref(2)]),
+                NodeRecord(id: 2, value: "", single: nil, many: []),
+            ]
+            switch policy {
+            case .fail:
+                let error = await #expect(throws: GraphError.self) { _ = try await session.merge(graph) }
+                #expect(error?.conflicts.map(\.path) == ["node(1).value"])
+                #expect(nodes[0].value == "mine" && nodes[0].single == nil && nodes[0].many.count == 2)
+            case .mine, .theirs:
+                try await session.merge(graph, policy: policy == .mine ? .mine : .theirs)
+                try await session.save()
+                let row = try #require(try await store.find(NodeRecord.self, 1))
+                #expect(row.value == (policy == .mine ? "mine" : "theirs") && row.single == Ref(3))
+                #expect(Set(row.many.map(\.id)) == [1, 2, 3])
+                #expect(try await store.find(NodeRecord.self, 2)?.value == "kept")
+                #expect(try await session.save().isEmpty)
+            }
+        }
+    }
+
+    /// SA versioning `test_merge_…_version`: an edit of version 1 of a row that has version 2.
+    @Test func `a row that was made of another version`() async throws {
+        for policy in Policy.allCases {
+            let store = try await GraphStore.open(.inMemory, CountedRow.self)
+            let id = try #require(UUID(uuidString: "00000000-0000-0000-0000-000000000001"))
+            func row(_ text: String, version: Int) -> CountedRow {
+                CountedRow(id: id, text: text, count: 0, version: version, parts: [])
+            }
+            try await store.write { tx in try await tx.insert(row("stored", version: 2)) }
+            let session = GraphSession(store, CountedRow.mapping)
+            switch policy {
+            case .fail:
+                let error = await #expect(throws: GraphError.self) {
+                    _ = try await session.merge([row("stale", version: 1)])
+                }
+                #expect(error?.conflicts.map(\.property) == ["version"])
+                #expect(try await session.save().isEmpty)
+                try await session.merge([row("new", version: 2)])
+            case .mine: try await session.merge([row("stale", version: 1)], policy: .mine)
+            case .theirs: try await session.merge([row("new", version: 1)], policy: .theirs)
+            }
+            #expect(try await session.save().isEmpty == (policy == .mine))
+            let stored = try #require(try await store.find(CountedRow.self, id))
+            #expect(stored.text == (policy == .mine ? "stored" : "new"))
+            #expect(stored.version == (policy == .mine ? 2 : 3))
+        }
+    }
+
+    @Test func `without a database there is nothing to merge with`() async throws {
         let none = GraphSession(PurchasePayload.mapping, BuyerPayload.mapping, GoodPayload.mapping)
         await #expect(throws: GraphError.self) { _ = try await none.merge([GoodPayload(id: 1)]) }
     }

@@ -1,104 +1,7 @@
 import Foundation
 import GraphMapperStore
+import PackageGraph
 import Testing
-
-/// A package that is installed, or a virtual one that installed packages provide.
-final class Package {
-    let id: String
-    var version = ""
-    var summary = ""
-    var dependencies: [Dependency] = []
-    var providers: [Package] = []
-    init(id: String) { self.id = id }
-}
-
-/// One clause of a package's `Depends`: any of the alternatives will do.
-final class Dependency {
-    let id: String
-    var clause = ""
-    var alternatives: [Package] = []
-    init(id: String) { self.id = id }
-}
-
-struct PackageRecord: StoredRecord {
-    typealias Model = Package
-    let id: String
-    let version: String
-    let summary: String
-    let dependencies: [Ref<DependencyRecord>]
-    let providers: [Ref<PackageRecord>]
-    static let schema = Schema<Self>("package") { row in
-        try Self(
-            id: row("name", \.id), version: row("version", \.version), summary: row("summary", \.summary),
-            dependencies: row("dependencies", \.dependencies), providers: row("providers", \.providers))
-    }
-    static var mapping: Mapping<Self> {
-        Mapping {
-            Package(id: $0.id)
-        } properties: {
-            Field(\.id, \.id)
-            Field(\.version, \.version)
-            Field(\.summary, \.summary)
-            Many(\.dependencies, \.dependencies)
-            Many(\.providers, \.providers)
-        }
-    }
-}
-
-struct DependencyRecord: StoredRecord {
-    typealias Model = Dependency
-    let id: String
-    let clause: String
-    let alternatives: [Ref<PackageRecord>]
-    static let schema = Schema<Self>("dependency") { row in
-        try Self(
-            id: row("id", \.id), clause: row("clause", \.clause), alternatives: row("alternatives", \.alternatives))
-    }
-    static var mapping: Mapping<Self> {
-        Mapping {
-            Dependency(id: $0.id)
-        } properties: {
-            Field(\.id, \.id)
-            Field(\.clause, \.clause)
-            Many(\.alternatives, \.alternatives)
-        }
-    }
-}
-
-/// Reads the package database of a Debian system into models.
-func installedPackages(_ text: String) -> [Package] {
-    var packages: [String: Package] = [:]
-    func package(_ name: some StringProtocol) -> Package {
-        let name = String(name.prefix { !" (:".contains($0) })
-        if let known = packages[name] { return known }
-        let new = Package(id: name)
-        packages[name] = new
-        return new
-    }
-    for paragraph in text.components(separatedBy: "\n\n") {
-        var fields: [String: String] = [:]
-        for line in paragraph.split(separator: "\n") where !line.hasPrefix(" ") {
-            let parts = line.split(separator: ":", maxSplits: 1)
-            if parts.count == 2 { fields[String(parts[0])] = parts[1].trimmingCharacters(in: .whitespaces) }
-        }
-        guard let name = fields["Package"], fields["Status"]?.hasSuffix(" installed") == true else { continue }
-        let model = package(name)
-        model.version = fields["Version"] ?? ""
-        model.summary = fields["Description"] ?? ""
-        for (index, clause) in (fields["Depends"] ?? "").split(separator: ",").enumerated() {
-            let dependency = Dependency(id: "\(name)#\(index)")
-            dependency.clause = clause.trimmingCharacters(in: .whitespaces)
-            dependency.alternatives = dependency.clause.split(separator: "|").map {
-                package($0.trimmingCharacters(in: .whitespaces))
-            }
-            model.dependencies.append(dependency)
-        }
-        for provided in (fields["Provides"] ?? "").split(separator: ",") {
-            package(provided.trimmingCharacters(in: .whitespaces)).providers.append(model)
-        }
-    }
-    return packages.values.sorted { $0.id < $1.id }
-}
 
 /// The strongly connected components of more than one package (Tarjan 1972, with a stack of its own).
 func cycles(_ packages: [Package]) -> [[String]] {
@@ -151,19 +54,10 @@ func cycles(_ packages: [Package]) -> [[String]] {
 @Suite struct `A real graph` {
     static let database = "/var/lib/dpkg/status"
 
-    /// Models link strongly in cycles, which is the app's business: this is how it lets go of them.
-    func release(_ packages: [Package]) {
-        for package in packages {
-            for dependency in package.dependencies { dependency.alternatives = [] }
-            package.dependencies = []
-            package.providers = []
-        }
-    }
-
     @Test(.enabled(if: FileManager.default.fileExists(atPath: database)))
     func `Debian's installed packages are stored, loaded from one root and saved again`() async throws {
         let text = try String(contentsOfFile: Self.database, encoding: .utf8)
-        let packages = installedPackages(text)
+        let packages = packages(in: text, onlyInstalled: true)
         try #require(packages.count > 10)
         let expected = cycles(packages)
         let store = try await GraphStore.open(.inMemory, PackageRecord.self, DependencyRecord.self)

@@ -1,0 +1,82 @@
+/// The slots of what a session has forgotten, which are not used again: where most are such, the others are numbered
+/// anew, so that a session which loads and forgets does not grow.
+extension SessionCore {
+    /// Complexity: O(1) for each object forgotten, amortized.
+    func closeGaps() {
+        var used = 0
+        var all = 0
+        for table in order where sharing(table).first === table {
+            used += table.idCount
+            all += table.slotCount
+        }
+        guard all > 2 * used + 64 else { return }
+        var numbers: [ObjectIdentifier: SlotNumbers] = [:]
+        for table in order where numbers[ObjectIdentifier(table.identityMap)] == nil {
+            numbers[ObjectIdentifier(table.identityMap)] = table.numberSlots()
+        }
+        for table in order { table.renumber(numbers) }
+    }
+}
+
+/// The new number of each slot.
+struct SlotNumbers {
+    private var new: [Int] = []
+    private(set) var count = 0
+
+    mutating func append(isUsed: Bool) {
+        new.append(isUsed ? count : -1)
+        if isUsed { count += 1 }
+    }
+
+    /// Nil for a slot that goes.
+    subscript(old: Int) -> Int? { old < new.count && new[old] >= 0 ? new[old] : nil }
+
+    func moved<T>(_ array: ContiguousArray<T>) -> ContiguousArray<T> {
+        var moved: ContiguousArray<T> = []
+        moved.reserveCapacity(count)
+        for (old, value) in array.enumerated() where self[old] != nil { moved.append(value) }
+        return moved
+    }
+
+    func moved<T>(_ values: [Int: T]) -> [Int: T] {
+        Dictionary(uniqueKeysWithValues: values.compactMap { old, value in self[old].map { ($0, value) } })
+    }
+
+    func moved(_ slots: Set<Int>) -> Set<Int> { Set(slots.compactMap { self[$0] }) }
+}
+
+extension Table {
+    /// Numbers the slots of the identity map that are used.
+    func numberedSlots() -> SlotNumbers {
+        var numbers = SlotNumbers()
+        for model in identity.models { numbers.append(isUsed: model != nil) }
+        identity.models = numbers.moved(identity.models)
+        identity.slots = identity.slots.compactMapValues { numbers[$0] }
+        identity.deleted = numbers.moved(identity.deleted)
+        return numbers
+    }
+
+    func renumberSlots(_ numbers: [ObjectIdentifier: SlotNumbers]) {
+        guard let own = numbers[ObjectIdentifier(identity)] else { return }
+        snapshots = own.moved(snapshots)
+        filled = own.moved(filled)
+        vanished = own.moved(vanished)
+        baselines = baselines.mapValues(own.moved)
+        elsewhere = elsewhere.mapValues(own.moved)
+        for (path, holding) in holdings {
+            let owners = D.schema.property(at: path)?.link.flatMap { core.tables[TypeKey($0.record)] }
+            guard let owners, let others = numbers[ObjectIdentifier(owners.identityMap)] else { continue }
+            holding.renumber(own, owners: others)
+        }
+    }
+}
+
+extension Holding {
+    fileprivate func renumber(_ objects: SlotNumbers, owners: SlotNumbers) {
+        startWalk()
+        endWalk()
+        moves = [:]
+        held = owners.moved(held)
+        named = ContiguousArray(objects.moved(named).map { $0 < 0 ? -1 : owners[Int($0)].map { Int32($0) } ?? -1 })
+    }
+}
