@@ -130,7 +130,7 @@ extension WriteTransaction {
             let (sql, chosen) = try query.selecting(query.rows.key).statement()
             (tail, values) = ("WHERE \(Dialect.row(keyColumns(type))) IN (\(sql))", chosen)
         }
-        try connection.execute("DELETE FROM \(table(type)) \(tail)", values)
+        try deleting(from: R.schema.name) { try connection.execute("DELETE FROM \(table(type)) \(tail)", values) }
         note(R.schema.name, .delete, keys, nil)
         return connection.changeCount
     }

@@ -147,7 +147,12 @@ extension GraphStore {
 }
 
 /// Makes an empty file with these rights from its first moment, unless there is one.
+///
+/// A file that is there must not even be opened: closing it would take from this process all the locks that it has on it
+/// (https://sqlite.org/howtocorrupt.html, 2.2).
 private func touch(_ path: String) {
-    let file = open(path, O_CREAT | O_RDONLY, 0o600)
+    var file = open(path, O_CREAT | O_EXCL | O_RDONLY, 0o600)
+    // A symbolic link to nothing counts as a file for the first, not for the second.
+    if file < 0, !FileManager.default.fileExists(atPath: path) { file = open(path, O_CREAT | O_RDONLY, 0o600) }
     if file >= 0 { close(file) }
 }

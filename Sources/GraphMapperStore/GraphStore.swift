@@ -58,6 +58,8 @@ public final class GraphStore: Sendable {
     /// The tables of ordered links.
     let lists: [String: ListOwner]
     let suspension = Suspension()
+    /// What rules do when rows of each table are deleted.
+    let linkEffects: [String: [LinkEffect]]
     private let logged = Locked(false)
     /// Whether the file has change records.
     var isLogged: Bool { logged.withLock { $0 } }
@@ -101,6 +103,7 @@ public final class GraphStore: Sendable {
         adopted = Set(tables.lazy.filter(\.isAdopted).map(\.name))
         lists = Dictionary(
             tables.compactMap { table in table.owner.map { (table.name, $0) } }, uniquingKeysWith: { $1 })
+        linkEffects = LinkEffect.all(tables)
         let path: String
         let isFile: Bool
         switch location {
@@ -173,9 +176,9 @@ public final class GraphStore: Sendable {
                     }
                     return "\(R.schema.name).\(property.name): \(target) is not among the records to open with"
                 }
-                + R.indexes.compactMap(\.mistake)
-                + (R.isAdopted && !R.indexes.isEmpty
-                    ? ["\(R.schema.name): an adopted table has the indexes that it has; declare none"] : [])
+                + R.indexes.compactMap(\.mistake) + R.linkRuleMistakes
+                + (R.isAdopted && !(R.indexes.isEmpty && R.linkRules.isEmpty)
+                    ? ["\(R.schema.name): an adopted table has the indexes and rules that it has; declare none"] : [])
         }
         // A record's own table, then those of its ordered links. Records may share both.
         func tables<R: StoredRecord>(_ type: R.Type) -> [[String]] {
@@ -244,7 +247,8 @@ public final class GraphStore: Sendable {
     private func write<T>(knowing: [Hub.ID], _ body: (WriteTransaction) async throws -> T) async throws -> T {
         try await exclusively {
             let transaction = WriteTransaction(
-                writer, lists: lists, adopted: adopted, isLogged: isLogged, hub: hub, knowing: knowing)
+                writer, lists: lists, effects: linkEffects, adopted: adopted, isLogged: isLogged, hub: hub,
+                knowing: knowing)
             return try await self.transaction(isWrite: true, transaction) { transaction in
                 // Foreign keys that others have declared may be checked at once.
                 if !adopted.isEmpty { try writer.executeUncounted("PRAGMA defer_foreign_keys = ON", []) }
@@ -261,9 +265,16 @@ public final class GraphStore: Sendable {
         return try await holding(Held(self, isReader: false, outer: Self.held), body)
     }
 
-    private func holding<T>(_ held: Held, _ body: () async throws -> T) async throws -> T {
+    /// - Parameter isolation: where the caller runs. The closure that `withValue` takes runs there only if it captures it:
+    ///   else it would leave the actor, and with it whatever `body` does to models.
+    private func holding<T>(
+        _ held: Held, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> T
+    ) async throws -> T {
         defer { held.end() }
-        return try await Self.$held.withValue(held) { try await body() }
+        return try await Self.$held.withValue(held) {
+            _ = isolation
+            return try await body()
+        }
     }
 
     private func transaction<X: ReadTransaction, T>(

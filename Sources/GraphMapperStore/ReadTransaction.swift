@@ -2,6 +2,8 @@
 public class ReadTransaction: ImmediateSource {
     let connection: Connection
     var isOpen = true
+    /// The task that has begun it; nil if none has.
+    private let task = currentTask()
 
     init(_ connection: Connection) { self.connection = connection }
 
@@ -15,6 +17,11 @@ public class ReadTransaction: ImmediateSource {
 
     func check() throws {
         guard isOpen else { throw StoreError(.misuse, "the transaction has ended; start another") }
+        // Swift 6 does not compile what gets here. Two threads must not use a connection at once.
+        guard currentTask() == task else {
+            throw StoreError(
+                .misuse, "the transaction belongs to the task that has begun it; start another in this one")
+        }
         // Some errors end it at once. What ran after them would be written by itself.
         guard connection.isInTransaction else {
             throw StoreError(.misuse, "an earlier error has undone the transaction; let that error through")
@@ -49,15 +56,15 @@ public class ReadTransaction: ImmediateSource {
 
     /// The rows of a statement of one's own, each as its values: for what a ``Query`` cannot ask.
     ///
-    /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse` for one that begins or ends a transaction, and for
-    ///   one that writes where the transaction only reads.
+    /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse`, and nothing is run, for one that begins or ends
+    ///   a transaction, and for one that writes where the transaction only reads.
     public func rows(_ sql: String, _ values: [StoredValue] = []) async throws -> [[StoredValue]] {
-        try ownRows(sql, values)
+        try check()
+        return try ownRows(sql, values)
     }
 
     func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
-        try check()
-        return try connection.rowsRead(sql, values)
+        try connection.rowsRead(sql, values)
     }
 
     // MARK: ImmediateSource
@@ -178,11 +185,9 @@ public class ReadTransaction: ImmediateSource {
             do {
                 return try gather(
                     Dialect.quoted(Layout.listTable(schema.name, property.name)), schema.linkColumns(of: property),
-                    rows, isOfKey: rows.keep?.columns == table.keyColumns)
-            } catch var error as GraphError where error.type == nil {
-                (error.type, error.property) = (schema.name, property.name)
-                throw error
-            }
+                    rows,
+                    isOfKey: rows.keep?.columns == table.keyColumns)
+            } catch { throw schema.located(error, property) }
         }
         let columns =
             more.columns.isEmpty ? table.selected : "\(table.selected), \(more.columns.joined(separator: ", "))"
@@ -249,6 +254,9 @@ struct BesideRows: Sendable {
     var values: [StoredValue] = []
 }
 
+/// Tells tasks apart for as long as they run.
+private func currentTask() -> Int? { withUnsafeCurrentTask { $0?.hashValue } }
+
 /// Which rows of a table are read.
 private struct RowChoice {
     /// What follows the table's name, and the same rows as a condition on their key.
@@ -258,4 +266,13 @@ private struct RowChoice {
     /// The rows to keep of those that are read.
     var keep: (columns: [String], keys: Set<RowKey>)?
     var isCached = true
+}
+
+extension Schema {
+    /// An error of a property's list, with its place.
+    func located(_ error: any Error, _ property: Property<D>) -> any Error {
+        guard var error = error as? GraphError, error.type == nil else { return error }
+        (error.type, error.property) = (name, property.name)
+        return error
+    }
 }

@@ -90,16 +90,22 @@ final class RecordTable<R: StoredRecord> {
     private func readLists(_ connection: Connection) throws -> LinkLists {
         let lists = try lists ?? prepareLists(connection)
         self.lists = lists
-        for (rows, statement) in lists {
+        for (place, (rows, statement)) in lists.enumerated() {
             rows.removeAll()
             try connection.start(statement, values)
             defer { statement.reset() }
-            let cursor = statement.cursor(nil)
-            let width = statement.columnCount
-            while try statement.step() { for column in 0..<width { try rows.append(cursor, column: column) } }
+            do { try read(statement, into: rows) } catch {
+                throw R.schema.located(error, R.schema.properties[R.schema.lists[place]])
+            }
             rows.current = 0..<rows.count
         }
         return LinkLists(lists.map(\.rows))
+    }
+
+    private func read(_ statement: Statement, into rows: LinkRows) throws {
+        let cursor = statement.cursor(nil)
+        let width = statement.columnCount
+        while try statement.step() { for column in 0..<width { try rows.append(cursor, column: column) } }
     }
 
     private func prepareLists(_ connection: Connection) throws -> [(rows: LinkRows, statement: Statement)] {

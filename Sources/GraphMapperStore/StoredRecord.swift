@@ -7,6 +7,8 @@ public protocol StoredRecord: DTO, Identifiable, Sendable where ID: Storable & H
     /// Whether something else has made the table, or the view, and keeps it: the store reads and writes its rows, and
     /// neither makes nor changes it. False if not said.
     static var isAdopted: Bool { get }
+    /// What becomes of rows when one that they link to is deleted. Without a rule, it cannot be.
+    static var linkRules: [LinkRule<Self>] { get }
 }
 
 extension StoredRecord {

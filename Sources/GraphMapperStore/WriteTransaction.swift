@@ -3,6 +3,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private var lastInsertion: (table: String, columns: [String], statement: Statement)?
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
+    private let effects: [String: [LinkEffect]]
     /// Whether the file has change records.
     private let isLogged: Bool
     /// Adopted tables, by name.
@@ -20,15 +21,17 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
+    ///   - effects: what rules do when rows of each table are deleted.
     ///   - adopted: the adopted tables' names.
     ///   - isLogged: whether the file has change records.
     ///   - hub: those who are told.
     ///   - knowing: observers that know what is written.
     init(
-        _ connection: Connection, lists: [String: ListOwner], adopted: Set<String>, isLogged: Bool, hub: Hub,
-        knowing: [Hub.ID]
+        _ connection: Connection, lists: [String: ListOwner], effects: [String: [LinkEffect]], adopted: Set<String>,
+        isLogged: Bool, hub: Hub, knowing: [Hub.ID]
     ) {
         self.lists = lists
+        self.effects = effects
         log = ChangeLog(observed: hub.tables)
         pins = hub.pinnedColumns
         self.isLogged = isLogged
@@ -48,7 +51,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     }
 
     override func commit() throws {
-        try log.noteTriggers(connection, lists)
+        try log.noteTriggers(connection, lists, countingForeignKeys: !adopted.isEmpty)
         let records = try isLogged ? log.write(connection) : log.isEmpty ? nil : hub.nextNumber()
         let touches = try records != nil && hub.isNeeded ? Self.touches(log, hub, connection) : nil
         let absorbed = try absorbed(touches ?? [])
@@ -103,7 +106,18 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         try check()
         let table = connection.table(type)
         try noteBefore(.delete, R.schema.name, table.keyColumns, id.storedValues)
-        return try table.delete(id, connection, &log)
+        return try deleting(from: R.schema.name) { try table.delete(id, connection, &log) }
+    }
+
+    /// Runs a deletion, and notes what rules of links have done because of it.
+    func deleting<T>(from table: String, _ body: () throws -> T) throws -> T {
+        guard let effects = effects[table] else { return try body() }
+        let before = connection.totalChangeCount
+        let result = try body()
+        if connection.totalChangeCount - before > connection.changeCount {
+            for effect in effects { log.note(rowsOf: effect.table, effect.kind, effect.columns) }
+        }
+        return result
     }
 
     /// Runs a statement of one's own.
@@ -111,12 +125,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     /// - Throws: ``StoreError`` with what SQLite says; of kind `misuse`, and nothing is run, for one that begins or ends
     ///   a transaction.
     public func execute(_ sql: String, _ values: [StoredValue] = []) async throws {
-        _ = try ownRows(sql, values)
+        try check()
+        try noting(sql) { try connection.executeOwn(sql, values) }
     }
 
     override func ownRows(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
-        try check()
-        return try noting(sql) { try connection.rowsOwn(sql, values) }
+        try noting(sql) { try connection.rowsOwn(sql, values) }
     }
 
     private func noting<T>(_ sql: String, _ body: () throws -> T) throws -> T {
@@ -192,7 +206,9 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             if !row.isInterim { log.note(.update, row.table, row.key, row.columns + row.unread) }
         case .delete(let row):
             try noteBefore(.delete, row.table, row.keyColumns, row.key)
-            try connection.execute(RowStatements.delete(row), row.key + row.expected)
+            try deleting(from: row.table) {
+                try connection.execute(RowStatements.delete(row), row.key + row.expected)
+            }
             if connection.changeCount > 0 {
                 log.note(.delete, row.table, row.key)
             } else if !row.columns.isEmpty {

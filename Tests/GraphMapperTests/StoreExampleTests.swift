@@ -25,6 +25,11 @@ import Testing
             "Blautopf (altitude unknown): 3 comments", "comment 7: the place of comment 100007 is gone",
             "the store: the same lines", "arrays: the same lines", "an object database: the same lines",
         ] { #expect(output.contains(line), "\(line)\n\(output)") }
+        for what in ["walked to the end", "all copied to an array"] {
+            #expect(
+                output.split(separator: "\n").contains { $0.contains(what) && $0.hasSuffix(" KB more memory") },
+                "\(output)")
+        }
     }
 
     @Test func `the app of places imports nothing of the store`() throws {

@@ -41,6 +41,7 @@ struct CommentRecord: StoredRecord {
             text: row("text", \.text))
     }
     static let indexes: [Index<Self>] = [.on(\.place, \.id)]
+    static let linkRules: [LinkRule<Self>] = [.nullify(\.place)]
 }
 
 /// Places in a `GraphStore`. All queries of the app stand here.
@@ -86,8 +87,7 @@ struct StoredPlaces: PlaceRepository {
 
     func remove(placeWithID id: Int) async throws {
         try await store.write { transaction in
-            try await transaction.update(CommentRecord.self, where: { $0.place == Ref(id) }) { $0.place.set(to: nil) }
-            try await transaction.delete(PlaceRecord.self, id)
+            _ = try await transaction.delete(PlaceRecord.self, id)
         }
     }
 

@@ -38,10 +38,17 @@ func run() async throws {
             .units(allowed: [.microseconds], width: .narrow))
         print("  \(what): \(text), \(statements.taken()) statements, \(time)")
     }
-    let clock = ContinuousClock.now
-    let copies = Array(comments)
-    let time = (ContinuousClock.now - clock).formatted(.units(allowed: [.microseconds], width: .narrow))
-    print("  all \(copies.count) copied to an array: \(statements.taken()) statements, \(time)")
+    func measure<T>(_ what: String, _ body: () -> T) -> T {
+        _ = statements.taken()
+        let (memory, clock) = (residentBytes(), ContinuousClock.now)
+        let result = body()
+        let time = (ContinuousClock.now - clock).formatted(.units(allowed: [.microseconds], width: .narrow))
+        let more = max(0, residentBytes() - memory) / 1024
+        print("  \(what): \(statements.taken()) statements, \(time), \(more) KB more memory")
+        return result
+    }
+    _ = measure("walked to the end") { comments.reduce(0) { $0 + $1.text.count } }
+    _ = measure("all copied to an array") { Array(comments) }.count
 
     let transcripts = [
         ("the store", try await tour(stored)), ("arrays", try await tour(PlainPlaces())),

@@ -45,7 +45,7 @@ public final class MigrationStep {
             layout.columns += columns
             if let link = type.link {
                 layout.links.append(
-                    .init(columns: columns.map(\.name), target: link.table(), cascades: false, indexName: nil))
+                    .init(columns: columns.map(\.name), target: link.table(), onDelete: .nothing, indexName: nil))
             }
             return try rebuild(table, as: layout) { $0 + values }
         }
@@ -240,7 +240,13 @@ public final class MigrationStep {
     private func rebuild(
         _ table: String, as layout: TableLayout, _ copy: ([StoredValue]) throws -> [StoredValue]
     ) throws {
-        let old = try self.layout(table).columns.map(\.name)
+        let known = try self.layout(table).columns
+        if let odd = known.first(where: { $0.storage == .null }) {
+            throw mistake(
+                "\(table) is declared otherwise than the store's tables, and would lose that; change it with execute, or "
+                    + "transform it into a table of a record", table, odd.name)
+        }
+        let old = known.map(\.name)
         var new = layout
         new.rename(from: table, to: Self.temporary(table))
         try connection.execute(Dialect.create(new))
@@ -317,7 +323,8 @@ extension TableLayout {
             Column(name: column.name, storage: Dialect.storage(column.type), isNullable: column.isNullable)
         }
         links = try stored.references(connection).map {
-            Link(columns: $0.columns, target: $0.target, cascades: $0.onDelete == "CASCADE", indexName: nil)
+            Link(
+                columns: $0.columns, target: $0.target, onDelete: Dialect.onDelete($0.onDelete), indexName: nil)
         }
         isClustered = stored.isWithoutRowID
     }

@@ -20,7 +20,7 @@ extension GraphStore {
 }
 
 /// Two that are kept up to date in the same transactions.
-private struct LivePair<A: Live, B: Live>: Live {
+struct LivePair<A: Live, B: Live>: Live {
     private var first: A
     private var second: B
 

@@ -1,9 +1,14 @@
 extension ChangeLog {
     /// Notes what triggers have written because of what the transaction has: SQLite tells what they may write to. Costs a
     /// look at the schema's version, unless there are triggers.
-    mutating func noteTriggers(_ connection: Connection, _ lists: [String: ListOwner]) throws {
+    ///
+    /// - Parameter countingForeignKeys: whether others have declared such that write; what those of records do is known.
+    mutating func noteTriggers(
+        _ connection: Connection, _ lists: [String: ListOwner], countingForeignKeys: Bool
+    ) throws {
         let written = tables
-        guard !written.isEmpty, try connection.hasTriggers(besides: lists) else { return }
+        guard !written.isEmpty, try connection.hasTriggers(orForeignKeysBesides: countingForeignKeys ? lists : nil)
+        else { return }
         for table in written {
             for statement in try table.statements(connection, lists) {
                 for touched in try connection.touched(by: statement) {
@@ -32,7 +37,7 @@ private func deletesMore(_ table: String, _ connection: Connection) throws -> Bo
 extension Touched {
     /// Statements that do what was done, for SQLite to say what else happens then. They are not run.
     fileprivate func statements(_ connection: Connection, _ lists: [String: ListOwner]) throws -> [String] {
-        let own = try StoredTable(table, connection)?.columns.map(\.name) ?? []
+        let own = try StoredTable(table, connection)?.columns.filter { !$0.isGenerated }.map(\.name) ?? []
         let changed = columns.map { columns in own.filter(columns.contains) } ?? own
         var statements: [String] = []
         func add(_ table: String, _ kind: ChangeRecord.Kind, _ columns: [String]) {

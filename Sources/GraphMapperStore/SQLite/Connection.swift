@@ -50,8 +50,6 @@ final class Connection: @unchecked Sendable {
         // What makes a file inconsistent is refused, such as writing to the tables that full-text indexes keep.
         let code = graphmapper_configure(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         guard code == SQLITE_OK else { throw Self.error(code, String(cString: sqlite3_errstr(code)), "defensive mode") }
-        sqlite3_limit(handle, SQLITE_LIMIT_TRIGGER_DEPTH, 32)
-        sqlite3_limit(handle, SQLITE_LIMIT_WORKER_THREADS, 0)
     }
 
     /// Begins to write as soon as nobody else does, and waits without the thread. Who is cancelled does not begin.
@@ -59,11 +57,14 @@ final class Connection: @unchecked Sendable {
         // SQLite would keep the thread.
         sqlite3_busy_timeout(handle, 0)
         defer { sqlite3_busy_timeout(handle, patience) }
-        let end = ContinuousClock.now + .milliseconds(Int64(patience))
+        var end: ContinuousClock.Instant?
         var pause = 1
         while true {
             do { return try execute(Dialect.beginWriting) } catch let error as StoreError where error.kind == .busy {
-                guard ContinuousClock.now < end else { throw error }
+                let now = ContinuousClock.now
+                let last = end ?? now + .milliseconds(Int64(patience))
+                guard now < last else { throw error }
+                end = last
             }
             try await Task.sleep(for: .milliseconds(pause))
             pause = min(pause * 2, 16)

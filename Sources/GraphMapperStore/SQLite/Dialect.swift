@@ -194,11 +194,30 @@ enum Dialect {
         }
         lines += table.links.map { link in
             "FOREIGN KEY (\(list(link.columns))) REFERENCES \(quoted(link.target))"
-                + (link.cascades ? " ON DELETE CASCADE" : "") + " DEFERRABLE INITIALLY DEFERRED"
+                + (link.onDelete == .nothing ? "" : " ON DELETE \(onDelete(link.onDelete))")
+                + " DEFERRABLE INITIALLY DEFERRED"
         }
         if table.key.count > 1 { lines.append("PRIMARY KEY (\(list(table.key)))") }
         return "CREATE TABLE \(quoted(table.name)) (\(lines.joined(separator: ", ")))"
             + (table.isClustered ? " WITHOUT ROWID" : "")
+    }
+
+    /// What a foreign key does, as SQLite tells it, too.
+    static func onDelete(_ action: TableLayout.OnDelete) -> String {
+        switch action {
+        case .nothing: "NO ACTION"
+        case .cascade: "CASCADE"
+        case .setNull: "SET NULL"
+        }
+    }
+
+    /// The way back.
+    static func onDelete(_ text: String) -> TableLayout.OnDelete {
+        switch text {
+        case "CASCADE": .cascade
+        case "SET NULL": .setNull
+        default: .nothing
+        }
     }
 
     static func create(_ index: TableLayout.Index, on table: String) -> String {

@@ -289,7 +289,8 @@ struct Difference: CustomStringConvertible {
                     rebuild))
         }
         for link in table.links {
-            let wanted = "\(link.target)\(link.cascades ? ", ON DELETE CASCADE" : "")"
+            let action = Dialect.onDelete(link.onDelete)
+            let wanted = "\(link.target)\(link.onDelete == .nothing ? "" : ", ON DELETE \(action)")"
             guard let place = found.firstIndex(where: { $0.columns == link.columns }) else {
                 add(link.columns, "nothing", wanted)
                 continue
@@ -297,7 +298,7 @@ struct Difference: CustomStringConvertible {
             let other = found.remove(at: place)
             let isSame =
                 other.target.lowercased() == link.target.lowercased() && other.targetColumns.isEmpty
-                && other.onDelete == (link.cascades ? "CASCADE" : "NO ACTION")
+                && other.onDelete == action
             if !isSame { add(link.columns, other.text, wanted) }
         }
         for other in found { add(other.columns, other.text, "nothing") }

@@ -27,7 +27,8 @@ struct Layout {
             if let link = property.link {
                 table.links.append(
                     .init(
-                        columns: property.columnNames, target: link.table(), cascades: false,
+                        columns: property.columnNames, target: link.table(),
+                        onDelete: R.linkRule(at: property.path).map { $0.cascades ? .cascade : .setNull } ?? .nothing,
                         indexName: "\(schema.name)_\(property.name)_link"))
             }
         }
@@ -61,8 +62,10 @@ struct Layout {
             typed(columns.owner, schema.key?.columns ?? [Column(.blob)])
             + [.init(name: "position", storage: .integer, isNullable: false)] + typed(columns.target, link.keyColumns)
         table.links = [
-            .init(columns: columns.owner, target: schema.name, cascades: true, indexName: nil),
-            .init(columns: columns.target, target: link.table(), cascades: false, indexName: "\(name)_target"),
+            .init(columns: columns.owner, target: schema.name, onDelete: .cascade, indexName: nil),
+            .init(
+                columns: columns.target, target: link.table(),
+                onDelete: R.linkRule(at: property.path) == nil ? .nothing : .cascade, indexName: "\(name)_target"),
         ]
         table.isClustered = true
         table.owner = ListOwner(table: schema.name, property: property.name)
@@ -89,10 +92,14 @@ struct TableLayout {
     struct Link {
         var columns: [String]
         var target: String
-        /// Whether rows go with the row that they point to.
-        var cascades: Bool
+        /// What becomes of rows when the row that they point to goes.
+        var onDelete: OnDelete
         /// What its index is called; nil if the table's key serves as one.
         var indexName: String?
+    }
+
+    enum OnDelete: Sendable {
+        case nothing, cascade, setNull
     }
 
     struct Index {
@@ -183,7 +190,9 @@ struct TableLayout {
         }
         for link in other.links {
             if let own = links.first(where: { $0.columns == link.columns }) {
-                if own.target != link.target { differ(link.columns.joined(separator: ", ")) }
+                if own.target != link.target || own.onDelete != link.onDelete {
+                    differ(link.columns.joined(separator: ", "))
+                }
             } else if links.contains(where: { !Set($0.columns).isDisjoint(with: link.columns) }) {
                 differ(link.columns.joined(separator: ", "))
             } else {

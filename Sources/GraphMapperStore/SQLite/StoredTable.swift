@@ -5,6 +5,8 @@ struct StoredTable {
         /// The declared type, in capitals.
         var type: String
         var isNullable: Bool
+        /// Whether the table computes it.
+        var isGenerated = false
     }
 
     struct Reference {
@@ -63,11 +65,14 @@ struct StoredTable {
         var key: [(place: Int64, name: String)] = []
         // Generated columns are among them, hidden ones of virtual tables not.
         for row in try connection.peekAll(
-            "SELECT name, type, \"notnull\", pk FROM pragma_table_xinfo(?) WHERE hidden <> 1", [.text(name)])
+            "SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?) WHERE hidden <> 1", [.text(name)])
         {
             guard case .text(let name) = row[0], case .text(let type) = row[1], case .integer(let place) = row[3]
             else { continue }
-            columns.append(Column(name: name, type: type.uppercased(), isNullable: row[2] == .integer(0)))
+            columns.append(
+                Column(
+                    name: name, type: type.uppercased(), isNullable: row[2] == .integer(0),
+                    isGenerated: row[4] != .integer(0)))
             if place > 0 { key.append((place, name)) }
         }
         self.columns = columns

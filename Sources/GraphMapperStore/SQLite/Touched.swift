@@ -41,15 +41,16 @@ extension Connection {
 }
 
 extension Connection {
-    /// Whether the file has triggers, or foreign keys that write: those of ordered links, which go with their owners, do
-    /// not count.
-    func hasTriggers(besides lists: [String: ListOwner]) throws -> Bool {
+    /// Whether the file has triggers, or foreign keys that write.
+    ///
+    /// - Parameter lists: the tables of ordered links, whose foreign keys do not count; nil if none do.
+    func hasTriggers(orForeignKeysBesides lists: [String: ListOwner]?) throws -> Bool {
         try forgetOldSchema()
         if let known = touched.hasTriggers { return known }
         let triggers = try peek(
             "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger') "
                 + "OR EXISTS (SELECT 1 FROM sqlite_temp_schema WHERE type = 'trigger')")
-        let found = try triggers == .integer(1) || hasActions(besides: lists)
+        let found = try triggers == .integer(1) || (lists.map { try hasActions(besides: $0) } ?? false)
         touched.hasTriggers = found
         return found
     }

@@ -93,6 +93,40 @@ import Testing
         let control: String
     }
 
+    /// Each beside what is right.
+    @Test(arguments: [
+        ("try await store.insert(row)", "has no member 'insert'", "try await store.write { try await $0.insert(row) }"),
+        (
+            "try await store.read { try await $0.insert(row) }", "has no member 'insert'",
+            "_ = try await store.read { try await $0.find(Row.self, 1) }"
+        ),
+        (
+            "try await store.write { tx in Task.detached { try await tx.insert(row) } }", "risks causing data races",
+            "try await store.write { tx in try await tx.insert(row) }"
+        ),
+        ("try await store.write { $0.insert(row) }", "async", "try await store.write { try await $0.insert(row) }"),
+    ])
+    func `a write outside a transaction, or on another task, does not compile`(
+        wrong: String, message: String, right: String
+    ) throws {
+        func compile(_ code: String) throws -> String {
+            try Compiler.compile(
+                """
+                import GraphMapperStore
+                struct Row: StoredRecord {
+                    let id: Int
+                    static let schema = Schema<Self>("row") { row in try Self(id: row("id", \\.id)) }
+                }
+                func use(_ store: GraphStore, _ row: Row) async throws {
+                    \(code)
+                }
+                """, flags: ["-enable-upcoming-feature", "NonisolatedNonsendingByDefault"])
+        }
+        #expect(try compile(right) == "")
+        let text = try compile(wrong)
+        #expect(text.contains(message) && text.contains(".swift:7:"), "\(text)")
+    }
+
     private static let sending = "passing closure as a 'sending' parameter risks causing data races"
 
     @Test(arguments: [

@@ -4,6 +4,13 @@ import Testing
 
 @testable import GraphMapperStore
 
+/// A row, and what it shows of what it links to.
+private struct SeenWare: Equatable {
+    let ware: SameWare
+    let depot: String?
+    let parts: [StoredValue]
+}
+
 @Suite struct `Changes of a query` {
     @Test func `applied to the old collection, they make the new one`() async throws {
         try await check(WareStory.gen, count: times(400, soak: 100_000)) { scenario in
@@ -31,6 +38,68 @@ import Testing
                 try moving.applyMoving(change, as: SameWare.init)
                 try ensure(table.rows == expected.map(SameWare.init), "the table shows \(table.rows)")
                 try ensure(moving.rows == expected.map(SameWare.init), "the table with moves shows \(moving.rows)")
+            }
+        }
+    }
+
+    /// What a row shows of what it links to is right after each change, so everything that differs is told of; and nothing
+    /// else is, since it is not told of anything where all is the same.
+    @Test func `the same with what the records link to`() async throws {
+        try await check(WareStory.gen, count: times(200, soak: 10_000)) { story in
+            let query = story.asked.query
+            let linked = ObservedLinks<WareRecord>.along {
+                $0.depot.name
+                $0.parts.price
+            }
+            var changes: Stepper<LiveLinked<WareRecord>>?
+            var old: [SeenWare] = []
+            var table = TableModel<SeenWare>([])
+            try await story.run { store, round in
+                let depots = try await store.fetch(Query(DepotRecord.self))
+                let wares = try await store.fetch(Query(WareRecord.self))
+                let names = Dictionary(uniqueKeysWithValues: depots.map { ($0.id, $0.name) })
+                let prices = Dictionary(uniqueKeysWithValues: wares.map { ($0.id, $0.price) })
+                let seen: (WareRecord) -> SeenWare = { ware in
+                    SeenWare(
+                        ware: SameWare(ware: ware), depot: ware.depot.flatMap { names[$0.id] },
+                        parts: ware.parts.map { prices[$0.id].map(\.stored) ?? .null })
+                }
+                let expected = try await store.fetch(query.sorted(by: \.id)).map(seen)
+                defer { old = expected }
+                guard round != nil else {
+                    changes = try await Stepper(store, LiveLinked(query, nil, linked))
+                    table = TableModel(expected)
+                    return
+                }
+                let told = try await changes?.step()
+                try ensure((told == nil) == (old == expected), told == nil ? "nothing is told" : "told of nothing")
+                guard let change = told else { return }
+                try table.apply(change, as: seen)
+                try ensure(table.rows == expected, "the table shows \(table.rows)")
+            }
+        }
+    }
+
+    @Test func `the same for two queries in one event`() async throws {
+        try await check(WareStory.gen.zip(AskedWares.gen), count: times(100, soak: 5000)) { story, other in
+            let queries = (story.asked.query, other.query)
+            var changes: Stepper<LivePair<LiveLinked<WareRecord>, LiveLinked<WareRecord>>>?
+            var tables = (TableModel<SameWare>([]), TableModel<SameWare>([]))
+            try await story.run { store, round in
+                let first = try await store.fetch(queries.0.sorted(by: \.id)).map(SameWare.init)
+                let second = try await store.fetch(queries.1.sorted(by: \.id)).map(SameWare.init)
+                guard round != nil else {
+                    let live = LivePair(LiveLinked(queries.0), LiveLinked(queries.1))
+                    changes = try await Stepper(store, live)
+                    tables = (TableModel(first), TableModel(second))
+                    return
+                }
+                let told = try await changes?.step()
+                try ensure((told?.0 == nil) == (tables.0.rows == first), "the first is told \(told?.0 as Any)")
+                try ensure((told?.1 == nil) == (tables.1.rows == second), "the second is told \(told?.1 as Any)")
+                if let change = told?.0 { try tables.0.apply(change, as: SameWare.init) }
+                if let change = told?.1 { try tables.1.apply(change, as: SameWare.init) }
+                try ensure(tables.0.rows == first && tables.1.rows == second, "they show \(tables)")
             }
         }
     }

@@ -6,6 +6,8 @@ import Testing
 
 /// A random query, as data.
 struct AskedWares: CustomStringConvertible {
+    static let gen = Gen<AskedWares> { AskedWares(&$0) }
+
     var filter: Int
     var bound: Int
     var sorts: [(property: Int, descending: Bool)]

@@ -61,6 +61,31 @@ struct SeatRow: StoredRecord {
     static let schema = Schema<Self>("seat") { row in try Self(id: row("id", \.id), guest: row("guest", \.guest)) }
 }
 
+/// Four parts, one of them a link.
+struct Visit4: EmbeddedValue, Hashable {
+    var year: Int
+    var week: UInt8
+    var door: String
+    var guest: UUID
+    static let schema = Schema<Self> { row in
+        try Self(
+            year: row("year", \.year), week: row("week", \.week), door: row("door", \.door),
+            guest: row("guest", \.guest))
+    }
+}
+private struct VisitRow: StoredRecord {
+    let id: Visit4
+    var note: String
+    var before: Ref<VisitRow>?
+    var others: [Ref<VisitRow>] = []
+    static let schema = Schema<Self>("visit4") { row in
+        try Self(
+            id: row("id", \.id), note: row("note", \.note), before: row("before", \.before),
+            others: row("others", \.others))
+    }
+    static let indexes: [Index<Self>] = [.unique(\.note, \.id.door), .on(\.id.week, \.note)]
+}
+
 private struct LooseKey: EmbeddedValue, Hashable {
     var a: Int
     var b: Int?
@@ -194,6 +219,38 @@ private struct LooseRow: StoredRecord {
         #expect(try await store.fetch(query.where { $0.guest == Ref(name(2)) }).map(\.id) == [seat])
         #expect(try await store.count(query.where { $0.guest == nil }) == 1)
         #expect(try await store.find(SeatRow.self, seat)?.guest?.id == name(2))
+    }
+
+    @Test func `a key of four, links to it, and unique values of several columns`() async throws {
+        let store = try await Engine.open(VisitRow.self)
+        let guest = UUID()
+        func key(_ week: UInt8, _ door: String = "a") -> Visit4 {
+            Visit4(year: 2026, week: week, door: door, guest: guest)
+        }
+        let first = VisitRow(id: key(1), note: "first")
+        var second = VisitRow(id: key(2), note: "second", before: Ref(key(1)), others: [Ref(key(2)), Ref(key(1))])
+        let rows = [first, second]
+        try await store.write { try await $0.insert(contentsOf: rows) }
+        let found = try #require(try await store.find(VisitRow.self, key(2)))
+        #expect(found.before == Ref(key(1)) && found.others == [Ref(key(2)), Ref(key(1))] && found.note == "second")
+        #expect(try await store.find(VisitRow.self, key(1, "b")) == nil)
+        second.note = "other"
+        second.others = [Ref(key(1))]
+        let edited = second
+        #expect(try await store.write { try await $0.upsert(edited) } == .updated(["note", "others"]))
+        #expect(try await store.count(Query(VisitRow.self).where { $0.before.note == "first" }) == 1)
+        #expect(try await store.count(Query(VisitRow.self).where { $0.others.contains(Ref(key(1))) }) == 1)
+        #expect(try await store.fetch(Query(VisitRow.self).where { $0.id.week == 2 }).map(\.id) == [key(2)])
+        #expect(try await store.index(of: key(2), in: Query(VisitRow.self).sorted(by: \.note, descending: true)) == 0)
+        // The same note behind another door is another value.
+        try await store.write { try await $0.insert(VisitRow(id: key(3, "b"), note: "first")) }
+        await #expect { try await store.write { try await $0.insert(VisitRow(id: key(4), note: "first")) } } throws: {
+            ($0 as? StoreError)?.kind == .duplicateKey
+        }
+        #expect(try await store.write { try await $0.delete(VisitRow.self, key(3, "b")) })
+        await #expect { try await store.write { _ = try await $0.delete(VisitRow.self, key(1)) } } throws: {
+            ($0 as? StoreError)?.kind == .foreignKey
+        }
     }
 
     @Test func `a key with optional parts is refused`() async throws {

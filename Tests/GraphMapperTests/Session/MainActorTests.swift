@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import GraphMapperStore
 import Observation
@@ -137,5 +138,51 @@ struct BadgeRecord: StoredRecord {
         #expect(try await session.save().changes.count == 1)
         #expect(try await store.find(NoteRecord.self, 5)?.folder == Ref(2))
         #expect(try await session.save().isEmpty)
+    }
+}
+
+/// Notes whether it is made and set on the main actor, whose queue is marked.
+@MainActor private final class Witness {
+    static let mark = DispatchSpecificKey<Bool>()
+    static var isOnMain: Bool { DispatchQueue.getSpecific(key: mark) == true }
+
+    let id: Int
+    let wasMadeOnMain = isOnMain
+    private(set) var wasSetOnMain = true
+    var name = "" { didSet { if !Self.isOnMain { wasSetOnMain = false } } }
+    init(id: Int) { self.id = id }
+}
+
+private struct WitnessRecord: StoredRecord {
+    typealias Model = Witness
+    let id: Int
+    let name: String
+    static let schema = Schema<Self>("witness") { row in try Self(id: row("id", \.id), name: row("name", \.name)) }
+    @MainActor static let mapping = Mapping<Self> {
+        Witness(id: $0.id)
+    } properties: {
+        Field(\.id, \.id)
+        Field(\.name, \.name)
+    }
+}
+
+@MainActor @Suite struct `A session of the main actor` {
+    @Test(arguments: [true, false]) func `touches its models there, and nowhere else`(isFile: Bool) async throws {
+        DispatchQueue.main.setSpecific(key: Witness.mark, value: true)
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sqlite").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let store = try await GraphStore.open(isFile ? .file(file) : .inMemory, WitnessRecord.self)
+        try await store.write { try await $0.insert(WitnessRecord(id: 1, name: "old")) }
+        let session = GraphSession(store, WitnessRecord.mapping)
+        let witness = try #require(try await session.first(Query(WitnessRecord.self)))
+        #expect(witness.wasMadeOnMain && witness.wasSetOnMain)
+        try await store.write { try await $0.upsert(WitnessRecord(id: 1, name: "new")) }
+        try await session.refresh()
+        #expect(witness.name == "new" && witness.wasSetOnMain)
+        try await store.write { tx in
+            try await tx.upsert(WitnessRecord(id: 1, name: "newer"))
+            _ = try session.models(Query(WitnessRecord.self), in: tx)
+        }
+        #expect(witness.name == "newer" && witness.wasSetOnMain)
     }
 }

@@ -142,7 +142,7 @@ private let visits = """
 
     @Test func `SQLite reads the dates that are written, and ours those of SQLite`() async throws {
         let connection = try Connection(path: FilePath.memory, readOnly: false, busyTimeout: 0)
-        try await check(.int(in: -2_208_988_800_000...4_102_444_800_000), count: 200) { (milliseconds: Int) in
+        try check(.int(in: -2_208_988_800_000...4_102_444_800_000), count: 200) { (milliseconds: Int) in
             let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
             let text = try Converted<SQLiteDate>(date).stored
             let theirs = try connection.rows(

@@ -277,6 +277,51 @@ private func opening(_ script: String, _ record: any StoredRecord.Type) async ->
         #expect(try store.writer.rows("SELECT * FROM unknown") == [[.integer(1), .integer(2)]])
     }
 
+    @Test func `migration steps change what was adopted, once, and not by halves`() async throws {
+        let file = try SQLiteShell.file(shop)
+        var options = GraphStore.Options()
+        options.migrations = [
+            Migration("no plates") { try await $0.execute("DELETE FROM \"Order Items\" WHERE \"GROUP\" = 'plates'") }
+        ]
+        for _ in 0..<2 {
+            let store = try await GraphStore.open(.file(file), options: options, OrderLine.self)
+            #expect(try await store.fetch(Query(OrderLine.self)).map(\.id) == [3])
+            try SQLiteShell.run("UPDATE \"Order Items\" SET \"GROUP\" = 'plates';\n", on: file)
+        }
+        let before = try schema(file)
+        options.migrations.append(Migration("no notes") { try await $0.drop("Notiz – ü", from: "Order Items") })
+        let error = await #expect(throws: StoreError.self) {
+            _ = try await GraphStore.open(.file(file), options: options, OrderLine.self)
+        }
+        #expect(error?.message.contains("change it with execute") == true, "\(String(describing: error))")
+        #expect(try schema(file) == before)
+    }
+
+    @Test func `migration steps move rows into own tables`() async throws {
+        let file = try SQLiteShell.file(shop)
+        do { _ = try await GraphStore.open(.file(file), Bookmark0.self) }
+        var options = GraphStore.Options()
+        options.migrations = [
+            Migration("own words") { step in
+                try await step.transform(Numbered.self, to: OwnNumbered.self) {
+                    OwnNumbered(id: $0.id, word: $0.word + "!")
+                }
+            }
+        ]
+        let store = try await GraphStore.open(.file(file), options: options, Bookmark0.self, OwnNumbered.self)
+        #expect(try await store.fetch(Query(OwnNumbered.self).sorted(by: \.id)).map(\.word) == ["one!", "two!"])
+    }
+
+    private struct Bookmark0: StoredRecord {
+        let id: Int
+        static let schema = Schema<Self>("bookmark") { row in try Self(id: row("id", \.id)) }
+    }
+    private struct OwnNumbered: StoredRecord {
+        let id: Int
+        var word: String
+        static let schema = Schema<Self>("words") { row in try Self(id: row("id", \.id), word: row("word", \.word)) }
+    }
+
     @Test func `a temporary view adapts what cannot be read as it is`() async throws {
         let file = try SQLiteShell.file(
             "CREATE TABLE log (line INT, price TEXT);\nINSERT INTO log VALUES (1, '2,50'), (2, '7');\n")

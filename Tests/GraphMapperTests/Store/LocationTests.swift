@@ -242,6 +242,22 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
         }
     }
 
+    /// A process that opens and closes a file loses its locks on it. Then another, taking itself for the last, removes the log.
+    @Test(.enabled(if: SQLiteShell.isThere)) func `a second store of the process leaves the locks of the first`()
+        async throws
+    {
+        let path = temporaryFile()
+        let store = try await open(path, 5)
+        try await store.write { try await $0.insert(Slip(id: 1, text: "")) }
+        for id in 2...4 {
+            do { _ = try await open(path, 5).count(Query(Slip.self)) }
+            _ = try await inBackground { try SQLiteShell.run("SELECT * FROM slip;\n", on: path) }
+            #expect(FileManager.default.fileExists(atPath: path + "-wal"))
+            try await store.write { try await $0.insert(Slip(id: id, text: "")) }
+            #expect(try await store.count(Query(Slip.self)) == id)
+        }
+    }
+
     /// The shell is a process of its own.
     @Test(.enabled(if: SQLiteShell.isThere)) func `no write is lost`() async throws {
         let path = temporaryFile()

@@ -93,6 +93,36 @@ private struct SlipRow: StoredRecord {
         #expect(found == 2)
     }
 
+    @Test func `a transaction that has ended is of no use`() async throws {
+        for store in try await stores() {
+            nonisolated(unsafe) var kept: WriteTransaction?
+            nonisolated(unsafe) var read: ReadTransaction?
+            try await store.write { kept = $0 }
+            try await store.read { read = $0 }
+            let (tx, other) = (try #require(kept), try #require(read))
+            await expectMisuse { try await tx.insert(SlipRow(id: 2, text: "b")) }
+            await expectMisuse { _ = try await tx.upsert(SlipRow(id: 1, text: "b")) }
+            await expectMisuse { _ = try await tx.upsert(contentsOf: [SlipRow(id: 1, text: "b")]) }
+            await expectMisuse { _ = try await tx.apply(Patch(SlipRow.self, 1).set(\.text, "b")) }
+            await expectMisuse { _ = try await tx.delete(SlipRow.self, 1) }
+            await expectMisuse { _ = try await tx.delete(SlipRow.self) { $0.id == 1 } }
+            await expectMisuse {
+                _ = try await tx.update(SlipRow.self, where: { $0.id == 1 }, set: { $0.text.set(to: "b") })
+            }
+            await expectMisuse { try await tx.execute("DELETE FROM slip") }
+            await expectMisuse { try await tx.savepoint {} }
+            for one in [tx, other] {
+                await expectMisuse { _ = try await one.find(SlipRow.self, 1) }
+                await expectMisuse { _ = try await one.fetch(Query(SlipRow.self)) }
+                await expectMisuse { _ = try await one.count(Query(SlipRow.self)) }
+                await expectMisuse { _ = try await one.rows("SELECT 1") }
+                await expectMisuse { _ = try await one.index(of: 1, in: Query(SlipRow.self)) }
+                await expectMisuse { _ = try await one.select(Query(SlipRow.self)) { $0.text } }
+            }
+            #expect(try await store.fetch(Query(SlipRow.self)).map(\.text) == ["a"])
+        }
+    }
+
     @Test func `what a finished transaction has started may read`() async throws {
         for store in try await stores(readers: 1) {
             let (gate, open) = AsyncStream.makeStream(of: Void.self)

@@ -274,3 +274,57 @@ extension StoredValue {
         }
     }
 }
+
+/// What Realm's tests ask of migrations: cases 38 and 40.
+@Suite struct `Migrations that Realm's users know` {
+    private struct Loose: StoredRecord {
+        let id: Int
+        var code: String?
+        static let schema = Schema<Self>("coded") { row in try Self(id: row("id", \.id), code: row("code", \.code)) }
+    }
+    private struct Coded: StoredRecord {
+        let id: String
+        static let schema = Schema<Self>("coded") { row in try Self(id: row("code", \.id)) }
+    }
+
+    private func file(_ codes: [String?]) async throws -> String {
+        let path = temporaryFile()
+        let store = try await GraphStore.open(.file(path), Loose.self)
+        try await store.write { tx in
+            try await tx.insert(contentsOf: codes.enumerated().map { Loose(id: $0.offset, code: $0.element) })
+        }
+        return path
+    }
+
+    private func open(_ path: String, _ convert: @escaping @Sendable (Loose) throws -> Coded?) async throws
+        -> GraphStore
+    {
+        var options = GraphStore.Options()
+        options.migrations = [Migration("codes") { try await $0.transform(Loose.self, to: Coded.self, convert) }]
+        return try await GraphStore.open(.file(path), options: options, Coded.self)
+    }
+
+    @Test func `keys that are there twice are an error that names the property, and nothing is lost`() async throws {
+        let path = try await file(["a", "b", "a"])
+        let error = await #expect(throws: StoreError.self) {
+            _ = try await open(path) { $0.code.map { Coded(id: $0) } }
+        }
+        #expect(error?.kind == .duplicateKey && error?.message.contains("code") == true, "\(String(describing: error))")
+        #expect(error?.message.contains("\"codes\"") == true)
+        #expect(try await GraphStore.open(.file(path), Loose.self).count(Query(Loose.self)) == 3)
+    }
+
+    @Test func `the rows of NULLs are kept, changed or dropped, as the step says`() async throws {
+        let kept = try await open(try await file(["a", nil])) { Coded(id: $0.code ?? "none \($0.id)") }
+        #expect(try await kept.fetch(Query(Coded.self).sorted(by: \.id)).map(\.id) == ["a", "none 1"])
+        let dropped = try await open(try await file(["a", nil])) { $0.code.map { Coded(id: $0) } }
+        #expect(try await dropped.fetch(Query(Coded.self)).map(\.id) == ["a"])
+    }
+
+    @Test func `a version cannot go down`() async throws {
+        let path = try await file(["a"])
+        _ = try await open(path) { $0.code.map { Coded(id: $0) } }
+        let error = await #expect(throws: StoreError.self) { _ = try await GraphStore.open(.file(path), Loose.self) }
+        #expect(error?.kind == .newerFile)
+    }
+}
