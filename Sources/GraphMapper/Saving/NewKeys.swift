@@ -33,8 +33,6 @@ extension SessionCore {
 }
 
 extension Table {
-    private var keys: KeyGiver<D.Model>? { mapping.steps.lazy.compactMap(\.keys).first }
-
     var hasKeyGiver: Bool { keys != nil }
 
     /// Notes whether a new object is to have a key of the database's.

@@ -50,6 +50,8 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     var edited: [ObjectIdentifier: (model: D.Model, stamp: Int)] = [:]
     var editStamp = 0
     @usableFromInline let tracking: Tracking<D.Model>?
+    /// What gives new objects their ids, if the database does.
+    private(set) lazy var keys: KeyGiver<D.Model>? = mapping.steps.lazy.compactMap(\.keys).first
     /// The steps of links that can be set.
     private(set) lazy var linkSteps = mapping.steps.indices.filter { mapping.steps[$0].assign != nil }
     /// The walk of a save of what is edited.
