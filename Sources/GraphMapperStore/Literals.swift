@@ -4,13 +4,15 @@ enum Literals {
     static func text(_ values: [StoredValue]) -> String { values.map(text).joined(separator: ", ") }
     static func text(names: [String]) -> String { names.map { quoted($0, "\"") }.joined(separator: ", ") }
 
-    /// Whether SQLite reads it in a definition as what it is: a NUL ends a statement, and the sign of −0.0 is lost.
-    static func isExact(_ value: StoredValue) -> Bool {
+    /// Whether SQLite reads it in a definition as what it is: a NUL ends a statement, the sign of −0.0 is lost, and of some
+    /// numbers the last bit, for which it is asked.
+    static func isExact(_ value: StoredValue, _ connection: Connection) throws -> Bool {
         switch value {
-        case .text(let text): !text.utf8.contains(0)
-        case .real(let number): number != 0 || number.sign == .plus
-        case .null, .integer, .blob: true
+        case .text(let text) where text.utf8.contains(0): return false
+        case .real(let number) where number == 0 && number.sign == .minus: return false
+        default: break
         }
+        return try connection.peek("SELECT \(text([value]))") == value
     }
 
     private static func text(_ value: StoredValue) -> String {
@@ -19,7 +21,7 @@ enum Literals {
         case .integer(let number): "\(number)"
         // SQL has no word for infinity, but numbers that are none other. NaN is stored as text.
         case .real(let number) where number.isInfinite: number < 0 ? "-9e999" : "9e999"
-        // A description always has a point or an exponent, and is read back to the same bits.
+        // A description always has a point or an exponent, and Swift reads it back to the same bits.
         case .real(let number): "\(number)"
         case .text(let text): quoted(text, "'")
         case .blob(let bytes): "X'\(Hex.text(bytes))'"

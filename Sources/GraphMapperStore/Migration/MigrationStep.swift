@@ -40,8 +40,8 @@ public final class MigrationStep {
         if let known = columns.first(where: { column in layout.columns.contains { $0.name == column.name } }) {
             throw mistake("\(table).\(known.name) is there already", table, known.name)
         }
-        if type.link != nil || !values.allSatisfy(Literals.isExact) {
-            // A foreign key comes with the table's definition.
+        // A foreign key comes with the table's definition.
+        if try type.link != nil || !values.allSatisfy({ try Literals.isExact($0, connection) }) {
             layout.columns += columns
             if let link = type.link {
                 layout.links.append(

@@ -255,22 +255,32 @@ extension StoredValue {
             let text = Gen<String>.string.generate(&choices) + (choices.index(below: 4) == 0 ? "'\u{0}\"" : "")
             return Valued(id: 1, text: text, number: number, data: Gen<Data>.data.generate(&choices))
         }
-        try await check(value, count: times(40, soak: 1000)) { (value: Valued) in
-            let path = temporaryFile()
-            do { try await GraphStore.open(.file(path), Bare.self).write { try await $0.insert(Bare(id: 1)) } }
-            var options = GraphStore.Options()
-            options.migrations = [
-                Migration("values") { step in
-                    try await step.add("text", String.self, to: "valued", default: value.text)
-                    try await step.add("number", Double.self, to: "valued", default: value.number)
-                    try await step.add("data", Data.self, to: "valued", default: value.data)
-                }
-            ]
-            let store = try await GraphStore.open(.file(path), options: options, Valued.self)
-            let found = try #require(try await store.find(Valued.self, 1))
-            for property in Valued.schema.properties {
-                try ensure(property.isSame(found, value), "\(property.name): \(found)")
+        try await check(value, count: times(40, soak: 1000)) { (value: Valued) in try await oldRowsHave(value) }
+    }
+
+    @Test(arguments: [
+        1.004102842318359e-308, 0.1, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 9.007199254740993e15,
+    ])
+    func `a number whose last bit SQLite reads otherwise is given to old rows as it is`(number: Double) async throws {
+        try await oldRowsHave(Valued(id: 1, text: "", number: number, data: Data()))
+    }
+
+    /// Checks that a column whose default is the value has it in rows that were there before.
+    private func oldRowsHave(_ value: Valued) async throws {
+        let path = temporaryFile()
+        do { try await GraphStore.open(.file(path), Bare.self).write { try await $0.insert(Bare(id: 1)) } }
+        var options = GraphStore.Options()
+        options.migrations = [
+            Migration("values") { step in
+                try await step.add("text", String.self, to: "valued", default: value.text)
+                try await step.add("number", Double.self, to: "valued", default: value.number)
+                try await step.add("data", Data.self, to: "valued", default: value.data)
             }
+        ]
+        let store = try await GraphStore.open(.file(path), options: options, Valued.self)
+        let found = try #require(try await store.find(Valued.self, 1))
+        for property in Valued.schema.properties {
+            try ensure(property.isSame(found, value), "\(property.name): \(found)")
         }
     }
 }
