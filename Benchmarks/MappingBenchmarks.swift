@@ -51,7 +51,7 @@ func mapByHand(_ dtos: [UserDTO]) throws -> [BUser] {
 
 func benchmarkMapping(_ harness: Harness, _ workload: Workload) async throws {
     let references = workload.carts.count + workload.carts.reduce(0) { $0 + $1.items.count }
-    try await harness.compare("map.nested", n: references, target: 1.25) {
+    try await harness.compare("map.nested", n: references, target: 1) {
         let session = GraphSession(UserDTO.mapping, CartDTO.mapping, ItemRecord.mapping)
         return checksum(try session.map(workload.nested))
     } baseline: {

@@ -199,7 +199,7 @@ func benchmarkStore(_ harness: Harness, _ workload: Workload) async throws {
     }
 
     let references = workload.carts.count + workload.carts.reduce(0) { $0 + $1.items.count }
-    try await harness.compare("store.graph", n: references, target: 1.4) {
+    try await harness.compare("store.graph", n: references, target: 1.15) {
         checksum(try await shopSession(store).models(Query(UserRecord.self)))
     } baseline: {
         checksum(try loadGraphByHand(database, workload.users.count))
