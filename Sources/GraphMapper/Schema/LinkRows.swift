@@ -160,13 +160,22 @@ public final class LinkRows {
 }
 
 extension Storable {
-    /// The value that these stored values are.
-    static func decoded(_ values: [StoredValue]) throws -> Self {
+    /// The value whose stored values these are, as ``storedValues`` has them.
+    ///
+    /// - Throws: ``GraphError`` of kind `.conversion` if they do not fit the type.
+    public static func decode(_ values: [StoredValue]) throws -> Self {
+        guard values.count == columns.count else {
+            throw GraphError(.conversion, "\(Self.self) has \(columns.count) columns, not \(values.count)")
+        }
         let rows = LinkRows()
         for value in values { rows.append(value) }
         return try rows.withCursor { cursor in
             var position = RowPosition()
-            return try read(cursor, at: &position)
+            do {
+                return try read(cursor, at: &position)
+            } catch let mismatch as ColumnMismatch {
+                throw GraphError(.conversion, mismatch.text)
+            }
         }
     }
 }

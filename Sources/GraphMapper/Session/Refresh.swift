@@ -140,7 +140,7 @@ extension Table {
                 .misuse, "\(conflict.mine.count) values are to be merged, not \(values.count)", type: conflict.type,
                 id: conflict.id, property: conflict.property)
         }
-        let merged = try type.decoded(values)
+        let merged = try type.decode(values)
         let dto = try D.schema.make(answering: {
             $0 == place ? merged : row[keyPath: D.schema.properties[$0].path]
         })
