@@ -10,8 +10,8 @@ nonisolated(unsafe) private var countedRounds = 0
 /// The paths whose instructions `--counts` counts.
 private let countedEntries = [
     "map.nested", "map.writeback.clean", "session.find.loaded", "store.fetch", "store.graph", "store.save",
-    "store.find",
-    "store.find", "store.update1", "store.query.indexed", "writeback.clean", "writeback.list.append", "writeback.batch.insert",
+    "store.find", "store.update1", "store.query.indexed", "writeback.clean", "writeback.batch.insert",
+    "writeback.list.append",
 ]
 
 /// Counts the instructions of each entry's rounds by valgrind's callgrind, which repeats them within a per cent where

@@ -12,7 +12,7 @@ func option(_ name: String) -> String? {
 }
 
 if let child = option("--child") {
-    try await runChild(child, option("--path") ?? "")
+    try await runChild(child, option("--path") ?? "", option("--size").flatMap(Int.init) ?? 0)
     exit(0)
 }
 

@@ -294,14 +294,32 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             }
             return nil
         }
+        if let edits = try edits(list, link) {
+            for edit in edits { try execute(list.bound(edit, link)) }
+            return nil
+        }
         let rows = try rows(list, link)
         let found = rows.flatMap(\.target)
         guard found == link.base else {
             if found.isEmpty, try isGone(link) { return .gone }
             return .list(found)
         }
-        for edit in list.edits(link, of: rows) { try connection.execute(edit.sql, edit.values) }
+        for edit in list.edits(link, of: rows) { try execute(edit) }
         return nil
+    }
+
+    private func execute(_ statement: RowStatements.Bound) throws {
+        try connection.execute(statement.sql, statement.values)
+    }
+
+    /// The edits of a list that is stored as the link has read it; nil if it is not, or if all rows need other positions.
+    private func edits(_ list: LinkTable, _ link: ChangeSet.Relink) throws -> [ListEdit]? {
+        let places = link.differing
+        guard let rows = try rows(list, link, at: places.base) else { return nil }
+        let width = link.targetColumns.count
+        let targets = link.targets[places.targets.lowerBound * width..<places.targets.upperBound * width]
+        return ListEdit.edits(
+            from: rows.map(\.target), rows.map(\.position), to: link.parted(Array(targets)), gap: Layout.gap)
     }
 
     /// Whether the row that the links are of is gone.
