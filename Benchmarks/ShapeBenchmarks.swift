@@ -88,50 +88,56 @@ private func require(_ isRight: Bool) throws {
 
 extension Shape {
     /// A chain of a million, from its first link: a level, and so a query, for each.
-    static let chain = Shape(name: "chain", count: { $0 }, fill: fillChain) { path, size in
-        let session = try await openChain(path)
-        let first = try await session.find(LinkDTO.self, chainID(0))
-        try await editChain(session, first, size)
-    } byHand: { path, size in
-        let database = try Database(path)
-        let find = try database.prepare("SELECT id, value, next FROM link WHERE id = ?")
-        defer { sqlite3_finalize(find) }
-        var (links, rows): ([UUID: BLink], [LinkDTO]) = ([:], [])
-        var next: Ref<LinkDTO>? = Ref(chainID(0))
-        var last: BLink?
-        while let ref = next {
-            bind(find, 1, ref.id)
-            try require(sqlite3_step(find) == SQLITE_ROW)
-            let row = try link(find)
-            sqlite3_reset(find)
-            let model = BLink(id: row.id, value: row.value)
-            rows.append(row)
-            links[row.id] = model
-            last?.next = model
-            last = model
-            next = row.next
-        }
-        try editChain(database, rows, links, size)
-    }
+    static let chain = Shape(
+        name: "chain", count: { $0 }, fill: fillChain,
+        ours: { path, size in
+            let session = try await openChain(path)
+            let first = try await session.find(LinkDTO.self, chainID(0))
+            try await editChain(session, first, size)
+        },
+        byHand: { path, size in
+            let database = try Database(path)
+            let find = try database.prepare("SELECT id, value, next FROM link WHERE id = ?")
+            defer { sqlite3_finalize(find) }
+            var (links, rows): ([UUID: BLink], [LinkDTO]) = ([:], [])
+            var next: Ref<LinkDTO>? = Ref(chainID(0))
+            var last: BLink?
+            while let ref = next {
+                bind(find, 1, ref.id)
+                try require(sqlite3_step(find) == SQLITE_ROW)
+                let row = try link(find)
+                sqlite3_reset(find)
+                let model = BLink(id: row.id, value: row.value)
+                rows.append(row)
+                links[row.id] = model
+                last?.next = model
+                last = model
+                next = row.next
+            }
+            try editChain(database, rows, links, size)
+        })
 
     /// The same chain by a query of all its rows.
-    static let chainAtOnce = Shape(name: "chain.atonce", count: { $0 }, fill: fillChain) { path, size in
-        let session = try await openChain(path)
-        try await editChain(
-            session, session.models(Query(LinkDTO.self)).first { $0.value == 0 && $0.id == chainID(0) }, size)
-    } byHand: { path, size in
-        let database = try Database(path)
-        let all = try database.prepare("SELECT id, value, next FROM link")
-        defer { sqlite3_finalize(all) }
-        var (links, rows): ([UUID: BLink], [LinkDTO]) = ([:], [])
-        while sqlite3_step(all) == SQLITE_ROW {
-            let row = try link(all)
-            rows.append(row)
-            links[row.id] = BLink(id: row.id, value: row.value)
-        }
-        for row in rows { links[row.id]?.next = row.next.flatMap { links[$0.id] } }
-        try editChain(database, rows, links, size)
-    }
+    static let chainAtOnce = Shape(
+        name: "chain.atonce", count: { $0 }, fill: fillChain,
+        ours: { path, size in
+            let session = try await openChain(path)
+            let all = try await session.models(Query(LinkDTO.self))
+            try await editChain(session, all.first { $0.id == chainID(0) }, size)
+        },
+        byHand: { path, size in
+            let database = try Database(path)
+            let all = try database.prepare("SELECT id, value, next FROM link")
+            defer { sqlite3_finalize(all) }
+            var (links, rows): ([UUID: BLink], [LinkDTO]) = ([:], [])
+            while sqlite3_step(all) == SQLITE_ROW {
+                let row = try link(all)
+                rows.append(row)
+                links[row.id] = BLink(id: row.id, value: row.value)
+            }
+            for row in rows { links[row.id]?.next = row.next.flatMap { links[$0.id] } }
+            try editChain(database, rows, links, size)
+        })
 }
 
 /// An id that its number can be told from, and that lies where numbers do not.
@@ -197,103 +203,118 @@ private func editChain(
 
 extension Shape {
     /// One object with a million children, by their foreign key.
-    static let children = Shape(name: "children", count: { $0 }) { path, size in
-        let store = try await GraphStore.open(.file(path), BranchRecord.self)
-        try await store.write { try await $0.insert(BranchRecord(id: 0, value: 0, parent: nil)) }
-        for start in stride(from: 1, through: size, by: 100_000) {
-            try await store.write { tx in
-                try await tx.insert(
-                    contentsOf: (start..<min(start + 100_000, size + 1)).map {
-                        BranchRecord(id: $0, value: $0, parent: Ref(0))
-                    })
+    static let children = Shape(
+        name: "children", count: { $0 },
+        fill: { path, size in
+            let store = try await GraphStore.open(.file(path), BranchRecord.self)
+            try await store.write { try await $0.insert(BranchRecord(id: 0, value: 0, parent: nil)) }
+            for start in stride(from: 1, through: size, by: 100_000) {
+                try await store.write { tx in
+                    try await tx.insert(
+                        contentsOf: (start..<min(start + 100_000, size + 1)).map {
+                            BranchRecord(id: $0, value: $0, parent: Ref(0))
+                        })
+                }
             }
-        }
-    } ours: { path, size in
-        let store = try await GraphStore.open(.file(path), BranchRecord.self)
-        let session = GraphSession(store, BranchRecord.mapping)
-        let root = try await session.find(BranchRecord.self, 0)
-        try require(root?.children.count == size)
-        root?.children[size / 2].value += 1
-        try require(try await session.save().changes.count == 1)
-    } byHand: { path, size in
-        let database = try Database(path)
-        let root = Branch(id: 0, value: 0)
-        var (known, rows): ([Int: Branch], [BranchRecord]) = ([0: root], [])
-        let all = try database.prepare("SELECT id, value FROM branch WHERE parent = 0")
-        while sqlite3_step(all) == SQLITE_ROW {
-            let row = BranchRecord(
-                id: Int(sqlite3_column_int64(all, 0)), value: Int(sqlite3_column_int64(all, 1)), parent: Ref(0))
-            let child = Branch(id: row.id, value: row.value)
-            child.parent = root
-            rows.append(row)
-            known[row.id] = child
-            root.children.append(child)
-        }
-        sqlite3_finalize(all)
-        try require(root.children.count == size)
-        root.children[size / 2].value += 1
-        let update = try database.prepare("UPDATE branch SET value = ? WHERE id = ?")
-        defer { sqlite3_finalize(update) }
-        for row in rows {
-            guard let child = known[row.id], child.value != row.value || child.parent?.id != row.parent?.id else {
-                continue
+        },
+        ours: { path, size in
+            let store = try await GraphStore.open(.file(path), BranchRecord.self)
+            let session = GraphSession(store, BranchRecord.mapping)
+            let root = try await session.find(BranchRecord.self, 0)
+            try require(root?.children.count == size)
+            root?.children[size / 2].value += 1
+            try require(try await session.save().changes.count == 1)
+        },
+        byHand: { path, size in
+            let database = try Database(path)
+            let root = Branch(id: 0, value: 0)
+            var (known, rows): ([Int: Branch], [BranchRecord]) = ([0: root], [])
+            let all = try database.prepare("SELECT id, value FROM branch WHERE parent = 0")
+            while sqlite3_step(all) == SQLITE_ROW {
+                let row = BranchRecord(
+                    id: Int(sqlite3_column_int64(all, 0)), value: Int(sqlite3_column_int64(all, 1)), parent: Ref(0))
+                let child = Branch(id: row.id, value: row.value)
+                child.parent = root
+                rows.append(row)
+                known[row.id] = child
+                root.children.append(child)
             }
-            sqlite3_bind_int64(update, 1, Int64(child.value))
-            sqlite3_bind_int64(update, 2, Int64(child.id))
-            try database.run(update)
-        }
-    }
+            sqlite3_finalize(all)
+            try require(root.children.count == size)
+            root.children[size / 2].value += 1
+            let update = try database.prepare("UPDATE branch SET value = ? WHERE id = ?")
+            defer { sqlite3_finalize(update) }
+            for row in rows {
+                guard let child = known[row.id], child.value != row.value || child.parent?.id != row.parent?.id else {
+                    continue
+                }
+                sqlite3_bind_int64(update, 1, Int64(child.value))
+                sqlite3_bind_int64(update, 2, Int64(child.id))
+                try database.run(update)
+            }
+        })
 }
 
 // MARK: Ordered lists
 
 extension Shape {
     /// One object with a list of a million others.
-    static let list = Shape(name: "list", count: { $0 }) { path, size in
-        try await fillTicks(path, size + 1) { id in id == 0 ? 1...size : nil }
-    } ours: { path, size in
-        try await editTick(path, size) { $0.others[size / 2].value += 1 }
-    } byHand: { path, size in
-        try editTickByHand(path, links: size) { $0.others[size / 2].value += 1 }
-    }
+    static let list = Shape(
+        name: "list", count: { $0 },
+        fill: { path, size in
+            try await fillTicks(path, size + 1) { id in id == 0 ? 1...size : nil }
+        },
+        ours: { path, size in
+            try await editTick(path, size) { $0.others[size / 2].value += 1 }
+        },
+        byHand: { path, size in
+            try editTickByHand(path, links: size) { $0.others[size / 2].value += 1 }
+        })
 
     /// Each of two thousand objects linked to all.
-    static let full = Shape(name: "full", count: { side($0) * side($0) }) { path, size in
-        try await fillTicks(path, side(size)) { _ in 0...side(size) - 1 }
-    } ours: { path, size in
-        try await editTick(path, side(size)) { $0.others[side(size) / 2].value += 1 }
-    } byHand: { path, size in
-        try editTickByHand(path, links: side(size) * side(size)) { $0.others[side(size) / 2].value += 1 }
-    }
+    static let full = Shape(
+        name: "full", count: { side($0) * side($0) },
+        fill: { path, size in
+            try await fillTicks(path, side(size)) { _ in 0...side(size) - 1 }
+        },
+        ours: { path, size in
+            try await editTick(path, side(size)) { $0.others[side(size) / 2].value += 1 }
+        },
+        byHand: { path, size in
+            try editTickByHand(path, links: side(size) * side(size)) { $0.others[side(size) / 2].value += 1 }
+        })
 
     /// A list that has one object a million times.
-    static let repeated = Shape(name: "repeated", count: { $0 }) { path, size in
-        try await fillTicks(path, 2) { _ in nil }
-        let database = try Database(path)
-        try database.execute(
-            """
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(size))
-            INSERT INTO tick_others (owner, position, target) SELECT 0, i << 20, 1 FROM n
-            """)
-    } ours: { path, size in
-        try await editTick(path, size) { $0.others[size / 2].value += 1 }
-    } byHand: { path, size in
-        try editTickByHand(path, links: size) { $0.others[size / 2].value += 1 }
-    }
+    static let repeated = Shape(
+        name: "repeated", count: { $0 },
+        fill: { path, size in
+            try await fillTicks(path, 2) { _ in nil }
+            let database = try Database(path)
+            try database.execute(
+                """
+                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(size))
+                INSERT INTO tick_others (owner, position, target) SELECT 0, i << 20, 1 FROM n
+                """)
+        },
+        ours: { path, size in
+            try await editTick(path, size) { $0.others[size / 2].value += 1 }
+        },
+        byHand: { path, size in
+            try editTickByHand(path, links: size) { $0.others[size / 2].value += 1 }
+        })
 }
 
 private func side(_ size: Int) -> Int { Int(Double(size * 4).squareRoot()) }
 
+/// The first object comes last, behind those that it links to.
 private func fillTicks(_ path: String, _ count: Int, _ others: (Int) -> ClosedRange<Int>?) async throws {
     let store = try await GraphStore.open(.file(path), TickRecord.self)
-    for start in stride(from: 0, to: count, by: 100_000) {
+    for start in stride(from: 0, to: count, by: 100_000).reversed() {
         try await store.write { tx in
-            try await tx.insert(
-                contentsOf: (start..<min(start + 100_000, count)).map { id in
-                    TickRecord(
-                        id: id, value: id, name: "tick \(id)",
-                        others: (others(id).map(Array.init) ?? []).map { Ref($0) })
-                })
+            for id in start..<min(start + 100_000, count) {
+                let others = (others(id).map(Array.init) ?? []).map { Ref<TickRecord>($0) }
+                try await tx.insert(TickRecord(id: id, value: id, name: "tick \(id)", others: others))
+            }
         }
     }
 }
