@@ -146,9 +146,10 @@ private func chainID(_ number: Int) -> UUID {
     return random.uuid()
 }
 
+/// The last links come first, so that each batch links to what is there.
 private func fillChain(_ path: String, _ size: Int) async throws {
     let store = try await GraphStore.open(.file(path), LinkDTO.self)
-    for start in stride(from: 0, to: size, by: 100_000) {
+    for start in stride(from: 0, to: size, by: 100_000).reversed() {
         try await store.write { tx in
             try await tx.insert(
                 contentsOf: (start..<min(start + 100_000, size)).map {
