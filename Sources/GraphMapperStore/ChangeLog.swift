@@ -292,9 +292,11 @@ struct ChangeLog {
                     row.key.map { .text(Literals.text($0)) } ?? .null,
                     row.columns.map { .text(Literals.text(names: $0)) } ?? .null,
                 ])
+            connection.noteOrderly()
         }
         if last > Self.kept {
             try connection.executeUncounted("DELETE FROM \(Self.table) WHERE seq <= ?", [.integer(last - Self.kept)])
+            connection.noteOrderly()
         }
         return last - Int64(records.count - 1)...last
     }

@@ -68,6 +68,7 @@ extension WriteTransaction {
         for (table, key) in newKeys.sorted(by: { $0.key < $1.key }) where !adopted.contains(table) {
             try connection.executeUncounted(
                 FileHeader.set, [.text(FileHeader.lastKey(table)), .integer(key)])
+            connection.noteOrderly()
         }
     }
 }

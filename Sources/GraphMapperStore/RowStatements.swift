@@ -40,6 +40,8 @@ enum RowStatements {
 /// The statements of one ordered link's table.
 struct LinkTable {
     let select: String
+    /// The last rows, from the end.
+    let last: String
     let insert: String
     let insertFirst: String
     let delete: String
@@ -53,6 +55,7 @@ struct LinkTable {
         let marks = Dialect.parameters(all.count)
         select =
             "SELECT position, \(Dialect.list(link.targetColumns)) FROM \(name) WHERE \(isOwner) ORDER BY position"
+        last = "\(select) DESC LIMIT ?"
         insert = "INSERT INTO \(name) (\(columns)) VALUES (\(marks))"
         insertFirst =
             "INSERT INTO \(name) (\(columns)) SELECT \(marks) "
@@ -115,12 +118,25 @@ extension ReadTransaction {
                 if link.base.isEmpty, count > 0 {
                     return [table.insertFirst] + Array(repeating: table.insert, count: count - 1)
                 }
-                let id = ListID(table: link.table, property: link.property, key: link.key)
+                let id = ListID(link)
                 let rows = try lists[id] ?? self.rows(table, link)
                 lists[id] = zip(link.parted(link.targets), 1...).map { ListRow(position: $1 * Layout.gap, target: $0) }
                 return [table.select] + table.edits(link, of: rows).map(\.sql)
             }
         }
+    }
+
+    /// The last rows of an ordered link, so many, if they are as the link has read them.
+    func lastRows(_ table: LinkTable, _ link: ChangeSet.Relink, _ count: Int) throws -> [ListRow]? {
+        let width = link.targetColumns.count
+        let rows = try connection.peekAll(table.last, link.key + [.integer(Int64(count))]).reversed()
+        guard rows.flatMap({ $0.dropFirst() }) == Array(link.base.suffix(count * width)) else { return nil }
+        var found: [ListRow] = []
+        for row in rows {
+            guard case .integer(let position) = row[0] else { return nil }
+            found.append(ListRow(position: position, target: Array(row.dropFirst())))
+        }
+        return found
     }
 
     /// The rows of an ordered link at these places, if the whole is stored as the link has read it; else nil.
@@ -160,12 +176,6 @@ extension ReadTransaction {
             return ListRow(position: position, target: Array(row.dropFirst()))
         }
     }
-}
-
-private struct ListID: Hashable {
-    var table: String
-    var property: String
-    var key: [StoredValue]
 }
 
 extension Connection {

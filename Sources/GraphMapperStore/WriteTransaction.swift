@@ -17,6 +17,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     let knowing: [Hub.ID]
     /// The last key that rows of each table were given.
     var newKeys: [String: Int64] = [:]
+    /// SQLite's data version, once it was asked for.
+    private var dataVersion: StoredValue?
     /// What sessions that have joined do if it is undone.
     private var restores: [() throws -> Void] = []
 
@@ -44,7 +46,10 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     public func whenUndone(_ restore: @escaping () throws -> Void) { restores.append(restore) }
 
-    override func wasUndone() throws { try undo(to: 0) }
+    override func wasUndone() throws {
+        connection.knownLists.forgetAll()
+        try undo(to: 0)
+    }
 
     /// Lets the sessions that have joined since go back, the last one first.
     private func undo(to count: Int) throws {
@@ -165,6 +170,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             return result
         } catch {
             // Some errors have ended the whole transaction already; theirs is the error to report.
+            connection.knownLists.forgetAll()
             if connection.isInTransaction {
                 try connection.execute("ROLLBACK TO graphmapper")
                 try connection.execute("RELEASE graphmapper")
@@ -198,12 +204,14 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         switch change {
         case .insert(let row):
             try connection.execute(try insertion(row.table, row.columns), row.values)
+            connection.noteOrderly()
             log.note(.insert, row.table, row.key)
         case .update(let row):
             try noteBefore(.update, row.table, row.keyColumns, row.key, row.columns + row.unread)
             try connection.execute(
                 RowStatements.update(row), row.values + row.unreadValues + row.key + row.expected)
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
+            connection.noteOrderly()
             if !row.isInterim { log.note(.update, row.table, row.key, row.columns + row.unread) }
         case .delete(let row):
             try noteBefore(.delete, row.table, row.keyColumns, row.key)
@@ -275,52 +283,83 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     /// Edits the rows of an ordered link: as few as the longest common subsequence allows, for a move one.
     private func relink(_ link: ChangeSet.Relink) throws -> ChangeSet.Found? {
-        let list = linkTable(link)
-        let width = link.targetColumns.count
-        if link.base.isEmpty, link.targets.count >= width {
-            // The first row goes in only if nobody else filled the list: no statement is spent on looking.
-            try connection.execute(
-                list.insertFirst,
-                link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key
-                    + (link.keyColumns.isEmpty ? [] : link.key))
-            if connection.changeCount == 0 {
-                return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))
-            }
-            let position = link.key.count
-            try connection.executeEach(list.insert, 1..<link.targets.count / width) { statement, place in
-                if place == 1 { try statement.bind(link.key[...], at: 0) }
-                try statement.bind(.integer(Int64(place + 1) * Layout.gap), at: position)
-                try statement.bind(link.targets[place * width..<(place + 1) * width], at: position + 1)
-            }
-            return nil
-        }
-        if let edits = try edits(list, link) {
+        let (list, id) = (linkTable(link), ListID(link))
+        let isEmpty = link.base.isEmpty && link.targets.count >= link.targetColumns.count
+        let edits = isEmpty ? nil : try edits(list, link, id)
+        // If an edit fails, nothing is known of the list.
+        connection.knownLists.forget(id)
+        if isEmpty {
+            if let found = try fill(list, link) { return found }
+        } else if let edits {
             for edit in edits { try execute(list.bound(edit, link)) }
-            return nil
+        } else {
+            let rows = try rows(list, link)
+            let found = rows.flatMap(\.target)
+            guard found == link.base else {
+                if found.isEmpty, try isGone(link) { return .gone }
+                return .list(found)
+            }
+            for edit in list.edits(link, of: rows) { try execute(edit) }
         }
-        let rows = try rows(list, link)
-        let found = rows.flatMap(\.target)
-        guard found == link.base else {
-            if found.isEmpty, try isGone(link) { return .gone }
-            return .list(found)
+        if link.targets.count >= KnownLists.least {
+            connection.knownLists.learn(link.targets, id, at: try moment())
         }
-        for edit in list.edits(link, of: rows) { try execute(edit) }
+        return nil
+    }
+
+    /// Writes the rows of a list that is empty.
+    private func fill(_ list: LinkTable, _ link: ChangeSet.Relink) throws -> ChangeSet.Found? {
+        let width = link.targetColumns.count
+        // The first row goes in only if nobody else filled the list: no statement is spent on looking.
+        try connection.execute(
+            list.insertFirst,
+            link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key
+                + (link.keyColumns.isEmpty ? [] : link.key))
+        if connection.changeCount == 0 {
+            return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))
+        }
+        let position = link.key.count
+        let count = link.targets.count / width
+        try connection.executeEach(list.insert, 1..<count) { statement, place in
+            if place == 1 { try statement.bind(link.key[...], at: 0) }
+            try statement.bind(.integer(Int64(place + 1) * Layout.gap), at: position)
+            try statement.bind(link.targets[place * width..<(place + 1) * width], at: position + 1)
+        }
+        connection.noteOrderly(count)
         return nil
     }
 
     private func execute(_ statement: RowStatements.Bound) throws {
         try connection.execute(statement.sql, statement.values)
+        connection.noteOrderly()
+    }
+
+    private func moment() throws -> KnownLists.Moment {
+        if dataVersion == nil { dataVersion = try connection.peek("PRAGMA data_version") }
+        return connection.moment(dataVersion)
     }
 
     /// The edits of a list that is stored as the link has read it; nil if it is not, or if all rows need other positions.
-    private func edits(_ list: LinkTable, _ link: ChangeSet.Relink) throws -> [ListEdit]? {
+    private func edits(_ list: LinkTable, _ link: ChangeSet.Relink, _ id: ListID) throws -> [ListEdit]? {
         let places = link.differing
-        guard let rows = try rows(list, link, at: places.base) else { return nil }
         let width = link.targetColumns.count
+        let last = link.base.count / width - places.base.lowerBound
+        let found: [ListRow]?
+        if last <= Self.few, link.base.count >= KnownLists.least,
+            connection.knownLists.holds(link.base, id, at: try moment())
+        {
+            found = try lastRows(list, link, last)
+        } else {
+            found = try rows(list, link, at: places.base)
+        }
+        guard let rows = found?.prefix(places.base.count) else { return nil }
         let targets = link.targets[places.targets.lowerBound * width..<places.targets.upperBound * width]
         return ListEdit.edits(
             from: rows.map(\.target), rows.map(\.position), to: link.parted(Array(targets)), gap: Layout.gap)
     }
+
+    /// How many rows from the end are read of a list that is known.
+    private static let few = 16
 
     /// Whether the row that the links are of is gone.
     private func isGone(_ link: ChangeSet.Relink) throws -> Bool {

@@ -69,6 +69,19 @@ extension Ref: ListElement {
     /// The targets' keys, one after the other.
     @inlinable public static func encodeList(_ list: [Self], into values: inout [StoredValue]) {
         values.reserveCapacity(values.count + list.count)
+        // Where the types are not known, the two most common ids are told apart once a list, not once an element.
+        if D.ID.self == UUID.self { return encodeIDs(of: list, as: UUID.self, into: &values) }
+        if D.ID.self == Int.self { return encodeIDs(of: list, as: Int.self, into: &values) }
         for element in list { element.encode(into: &values) }
+    }
+
+    /// - Parameter type: the type of the ids. A reference is its id and nothing else.
+    @inlinable @inline(__always)
+    static func encodeIDs<ID: Storable>(of list: [Self], as type: ID.Type, into values: inout [StoredValue]) {
+        list.withUnsafeBufferPointer { list in
+            list.withMemoryRebound(to: type) { ids in
+                for id in ids { id.encode(into: &values) }
+            }
+        }
     }
 }

@@ -22,6 +22,10 @@ final class Connection: @unchecked Sendable {
     var onStatement: (@Sendable (String) throws -> Void)?
     /// How many statements have run.
     private(set) var statementCount = 0
+    /// Lists that are stored as this connection has left them.
+    var knownLists = KnownLists()
+    /// Rows that were touched by changes which leave lists alone, or tell ``knownLists``.
+    private var orderlyChanges = 0
     let variableLimit: Int
     /// Milliseconds that SQLite waits for others, with the thread.
     private let patience: Int32
@@ -196,6 +200,15 @@ final class Connection: @unchecked Sendable {
 
     /// Rows that the last insert, update or delete touched.
     var changeCount: Int { Int(sqlite3_changes(handle)) }
+    /// Takes the rows that the last statement has touched, but not by foreign keys and triggers, for ones that leave lists
+    /// alone but for what ``knownLists`` is told of.
+    func noteOrderly(_ rows: Int? = nil) { orderlyChanges += rows ?? changeCount }
+    /// Where the file stands for ``knownLists``.
+    ///
+    /// - Parameter version: SQLite's data version, which stays the same inside a transaction that writes.
+    func moment(_ version: StoredValue?) -> KnownLists.Moment {
+        KnownLists.Moment(version: version, changes: totalChangeCount - orderlyChanges)
+    }
     /// Rows that the connection has touched so far, by foreign keys and triggers too.
     var totalChangeCount: Int { Int(sqlite3_total_changes(handle)) }
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
