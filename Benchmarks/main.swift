@@ -4,7 +4,8 @@ import GraphMapperStore
 // `Benchmarks [--filter NAME] [--rounds N] [--only ours|baseline] [--output FILE] [--compare OLD.json] [--largest N]`,
 // or `Benchmarks --counts [--filter NAME] [--output FILE] [--compare OLD.json]`,
 // or `Benchmarks --debian PACKAGES [--plots FOLDER]`,
-// or `Benchmarks --compile-time [--records N]`.
+// or `Benchmarks --compile-time [--records N]`,
+// or `Benchmarks --layouts SCALE,…`, 1 being some 10 MB.
 func option(_ name: String) -> String? {
     CommandLine.arguments.firstIndex(of: name).flatMap { index in
         index + 1 < CommandLine.arguments.count ? CommandLine.arguments[index + 1] : nil
@@ -23,6 +24,11 @@ if let file = option("--debian") {
 
 if CommandLine.arguments.contains("--compile-time") {
     try measureCompileTime(option("--records").flatMap(Int.init) ?? 100)
+    exit(0)
+}
+
+if let scales = option("--layouts") {
+    try studyLayouts(scales.split(separator: ",").compactMap { Int($0) })
     exit(0)
 }
 

@@ -1,11 +1,16 @@
 /// Some properties of one row: each is unset, NULL or a value. Unset is never written.
 public struct Patch<R: StoredRecord>: Sendable {
-    /// What is set, in order.
-    private(set) var paths: [any AnyKeyPath & Sendable] = []
+    /// What is set first: most patches set one property, which takes no array.
+    private var path: (any AnyKeyPath & Sendable)?
+    /// What is set besides, in order.
+    private var others: [any AnyKeyPath & Sendable] = []
     /// The row's key, then the values of all paths' columns, one after the other.
     private(set) var values: [StoredValue] = []
     let keyCount: Int
     var key: [StoredValue] { Array(values[..<keyCount]) }
+    /// What is set, in order.
+    var paths: [any AnyKeyPath & Sendable] { (path.map { [$0] } ?? []) + others }
+    var isEmpty: Bool { path == nil }
 
     /// An empty patch of the row with that id.
     public init(_ type: R.Type, _ id: R.ID) {
@@ -21,8 +26,20 @@ public struct Patch<R: StoredRecord>: Sendable {
         let count = patch.values.count
         value.encode(into: &patch.values)
         // A lazy value that is unread is no value to set.
-        if patch.values.count > count || !(V.self is any LazyColumn.Type) { patch.paths.append(path) }
+        guard patch.values.count > count || !(V.self is any LazyColumn.Type) else { return patch }
+        if patch.path == nil { patch.path = path } else { patch.others.append(path) }
         return patch
+    }
+
+    /// Whether another patch sets the same properties in the same order.
+    func hasPaths(of other: Self) -> Bool {
+        // A key path that is written in one place is one object.
+        guard others.count == other.others.count, path === other.path || path == other.path else { return false }
+        for index in others.indices where others[index] !== other.others[index] && others[index] != other.others[index]
+        {
+            return false
+        }
+        return true
     }
 }
 

@@ -195,8 +195,11 @@ public class ReadTransaction: ImmediateSource {
         let count = Int32(table.columns.count)
         let beside = count..<count + Int32(more.columns.count)
         return try connection.withStatement(sql, more.values + rows.values, isCached: rows.isCached) { statement in
-            let cursor = statement.cursor(lists.isEmpty ? nil : LinkLists(lists.map(\.rows)))
             let kept = rows.keep.map { keep in (RecordTable<R>.range(of: keep.columns, in: table.columns), keep.keys) }
+            let links = lists.isEmpty ? nil : LinkLists(lists.map(\.rows))
+            defer { withExtendedLifetime(links) {} }
+            let cursor = statement.cursor(links)
+            if kept == nil, links == nil, beside.isEmpty { return try schema.decode(cursor, next: statement.step) }
             return try schema.decode(cursor) {
                 while try statement.step() {
                     if let (place, keys) = kept, !keys.contains(RowKey(statement, place)) { continue }
@@ -210,6 +213,11 @@ public class ReadTransaction: ImmediateSource {
                 return false
             }
         }
+    }
+
+    private static func isSame(_ left: (UInt64, UInt64)?, _ right: (UInt64, UInt64)?) -> Bool {
+        guard let left, let right else { return false }
+        return left == right
     }
 
     /// One link property's lists of all the rows.
@@ -230,16 +238,27 @@ public class ReadTransaction: ImmediateSource {
             let cursor = statement.cursor(nil)
             var start = 0
             var owner: RowKey?
+            var words: (UInt64, UInt64)?
             var isKept = false
             while try statement.step() {
-                let next = RowKey(statement, 0..<width)
-                if next != owner {
-                    if let owner, isKept { ranges[owner] = start..<rows.count }
-                    owner = next
-                    start = rows.count
-                    isKept = !isOfKey || choice.keep?.keys.contains(next) ?? true
+                // Most keys are one value of sixteen bytes, and most rows have the owner of the row before.
+                let found = width == 1 ? statement.words(0) : nil
+                if !Self.isSame(words, found) {
+                    words = found
+                    let next = RowKey(statement, 0..<width)
+                    if next != owner {
+                        if let owner, isKept { ranges[owner] = start..<rows.count }
+                        owner = next
+                        start = rows.count
+                        isKept = !isOfKey || choice.keep?.keys.contains(next) ?? true
+                    }
                 }
-                if isKept { for column in width..<end { try rows.append(cursor, column: column) } }
+                guard isKept else { continue }
+                if end == width + 1, let target = statement.words(width) {
+                    rows.append(sixteen: target)
+                } else {
+                    for column in width..<end { try rows.append(cursor, column: column) }
+                }
             }
             if let owner, isKept { ranges[owner] = start..<rows.count }
         }
@@ -254,8 +273,14 @@ struct BesideRows: Sendable {
     var values: [StoredValue] = []
 }
 
-/// Tells tasks apart for as long as they run.
-private func currentTask() -> Int? { withUnsafeCurrentTask { $0?.hashValue } }
+/// Tells tasks apart for as long as they run. Compared at every call on a transaction: hashing would cost more than all else.
+private func currentTask() -> UnsafeRawPointer? {
+    withUnsafeCurrentTask { task in
+        // A task's handle is its address and nothing else, which is never followed here.
+        guard let task, MemoryLayout<UnsafeCurrentTask>.size == MemoryLayout<UnsafeRawPointer>.size else { return nil }
+        return unsafeBitCast(task, to: UnsafeRawPointer.self)
+    }
+}
 
 /// Which rows of a table are read.
 private struct RowChoice {

@@ -12,7 +12,7 @@ final class RecordTable<R: StoredRecord> {
     let key: String
     /// Where the key stands among the columns.
     let keyRange: Range<Int32>
-    private let make = R.schema.make
+    private let read = R.schema.read
     private let encode = R.schema.encode
     private let hasLazy = R.schema.hasLazy
     let hasLists = !R.schema.lists.isEmpty
@@ -22,8 +22,8 @@ final class RecordTable<R: StoredRecord> {
     private var found: Statement?
     private var insertion: Statement?
     private var deletion: Statement?
-    private var update: PatchStatement?
-    private var lists: [(rows: LinkRows, statement: Statement)]?
+    private var update: PatchStatement<R>?
+    private var lists: (rows: LinkLists, statements: [Statement])?
 
     init() {
         selected = Dialect.list(columns)
@@ -46,8 +46,10 @@ final class RecordTable<R: StoredRecord> {
         try connection.start(statement, values)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
-        var reader = RowReader<R>(statement.cursor(hasLists ? try readLists(connection) : nil))
-        do { return try make(&reader) } catch { throw R.schema.locate(error, reader.position) }
+        let lists = hasLists ? try readLists(connection) : nil
+        defer { withExtendedLifetime(lists) {} }
+        var position = RowPosition()
+        do { return try read(statement.cursor(lists), &position) } catch { throw R.schema.locate(error, position) }
     }
 
     /// Whether there is a row with that key.
@@ -90,7 +92,7 @@ final class RecordTable<R: StoredRecord> {
     private func readLists(_ connection: Connection) throws -> LinkLists {
         let lists = try lists ?? prepareLists(connection)
         self.lists = lists
-        for (place, (rows, statement)) in lists.enumerated() {
+        for (place, (rows, statement)) in zip(lists.rows.properties, lists.statements).enumerated() {
             rows.removeAll()
             try connection.start(statement, values)
             defer { statement.reset() }
@@ -99,7 +101,7 @@ final class RecordTable<R: StoredRecord> {
             }
             rows.current = 0..<rows.count
         }
-        return LinkLists(lists.map(\.rows))
+        return lists.rows
     }
 
     private func read(_ statement: Statement, into rows: LinkRows) throws {
@@ -108,13 +110,14 @@ final class RecordTable<R: StoredRecord> {
         while try statement.step() { for column in 0..<width { try rows.append(cursor, column: column) } }
     }
 
-    private func prepareLists(_ connection: Connection) throws -> [(rows: LinkRows, statement: Statement)] {
-        try R.schema.lists.map { place in
+    private func prepareLists(_ connection: Connection) throws -> (rows: LinkLists, statements: [Statement]) {
+        let statements = try R.schema.lists.map { place in
             let property = R.schema.properties[place]
             let columns = R.schema.linkColumns(of: property)
             let list = Layout.listTable(name, property.name)
-            return (LinkRows(), try connection.prepare(RowStatements.selectList(list, columns.owner, columns.target)))
+            return try connection.prepare(RowStatements.selectList(list, columns.owner, columns.target))
         }
+        return (LinkLists(statements.map { _ in LinkRows() }), statements)
     }
 
     private func hasSameLists(_ record: R, _ connection: Connection) throws -> Bool {
@@ -129,7 +132,8 @@ final class RecordTable<R: StoredRecord> {
     }
 
     private func encode(key id: R.ID) {
-        values.removeAll(keepingCapacity: true)
+        // Most keys are one value: taking it away is cheaper than removing all.
+        while values.popLast() != nil {}
         id.encode(into: &values)
     }
 
@@ -168,14 +172,14 @@ final class RecordTable<R: StoredRecord> {
         try updating(patch, connection).columns
     }
 
-    private func updating(_ patch: Patch<R>, _ connection: Connection) throws -> PatchStatement {
-        if let update, update.sets(patch.paths) { return update }
+    private func updating(_ patch: Patch<R>, _ connection: Connection) throws -> PatchStatement<R> {
+        if let update, update.patch.hasPaths(of: patch) { return update }
         let columns = try patch.paths.flatMap { try R.columnNames(at: $0).get() }
         guard columns.count == patch.values.count - patch.keyCount else {
             throw GraphError(.misuse, "the patch has not a value for each of its columns", type: name)
         }
         let statement = try connection.prepare(RowStatements.set(name, columns, keyColumns))
-        let made = PatchStatement(paths: patch.paths, columns: columns, statement: statement)
+        let made = PatchStatement(patch, columns, statement)
         update = made
         return made
     }
@@ -193,19 +197,13 @@ final class RecordTable<R: StoredRecord> {
 }
 
 /// What sets the columns of some properties of a row.
-private final class PatchStatement {
-    let paths: [any AnyKeyPath & Sendable]
+private final class PatchStatement<R: StoredRecord> {
+    /// A patch that it is for, as for all others of the same properties.
+    let patch: Patch<R>
     let columns: [String]
     let statement: Statement
 
-    init(paths: [any AnyKeyPath & Sendable], columns: [String], statement: Statement) {
-        (self.paths, self.columns, self.statement) = (paths, columns, statement)
-    }
-
-    func sets(_ other: [any AnyKeyPath & Sendable]) -> Bool {
-        guard paths.count == other.count else { return false }
-        // A key path that is written in one place is one object.
-        for index in paths.indices where paths[index] !== other[index] && paths[index] != other[index] { return false }
-        return true
+    init(_ patch: Patch<R>, _ columns: [String], _ statement: Statement) {
+        (self.patch, self.columns, self.statement) = (patch, columns, statement)
     }
 }

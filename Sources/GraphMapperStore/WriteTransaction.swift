@@ -9,7 +9,8 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private let isLogged: Bool
     /// Adopted tables, by name.
     let adopted: Set<String>
-    var log: ChangeLog
+    // One task at a time uses a transaction, and what a change is written with does not come back to it.
+    @exclusivity(unchecked) var log: ChangeLog
     /// Columns that observers have pinned to a value, by table.
     let pins: [String: [String]]
     let hub: Hub
@@ -99,7 +100,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     func applyNow<R: StoredRecord>(_ patch: Patch<R>) throws -> Bool {
         try check()
         let table = connection.table(R.self)
-        guard !patch.paths.isEmpty else { return try table.has(patch.key, connection) }
+        guard !patch.isEmpty else { return try table.has(patch.key, connection) }
         if !pins.isEmpty {
             try noteBefore(
                 .update, R.schema.name, R.keyColumnNames, patch.key, try table.columns(of: patch, connection))

@@ -35,10 +35,7 @@ import Testing
     }
 
     func withFile(_ body: (String) throws -> Void) throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try body(folder.appendingPathComponent("shop.sqlite").path)
+        try body(try Scratch.file("shop.sqlite"))
     }
 
     /// What every run says, whatever earlier ones changed.

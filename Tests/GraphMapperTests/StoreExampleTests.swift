@@ -43,8 +43,7 @@ import Testing
     }
 
     @Test func `people: a migration, upserts, a key of two properties`() throws {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sqlite").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let path = try Scratch.file()
         let (status, output) = try run("People", [path])
         #expect(status == 0, "\(output)")
         for line in [

@@ -193,7 +193,7 @@ extension ObjectReader {
     }
 
     private var recorder: Recorder? {
-        guard case .recording(let recorder) = row.other else { return nil }
+        guard let recorder = row.recorder else { return nil }
         return recorder
     }
 

@@ -65,9 +65,7 @@ where D: ObjectDTO, D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
                     offerAll: { table, objects in table.offerObjects(objects) })
             },
             encodeAll: { encoders, object, values in for encode in encoders { encode(object, &values) } },
-            readAll: { _, _ in
-                throw GraphError(.misuse, "objects of a class are not decoded from rows; use a struct", type: name)
-            })
+            read: { _, _ in throw notDecoded(name) }, readAll: { _, _ in throw notDecoded(name) })
     }
 }
 
@@ -97,4 +95,8 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         self.token = token
         self.offerAll = offerAll
     }
+}
+
+@usableFromInline func notDecoded(_ name: String) -> GraphError {
+    GraphError(.misuse, "objects of a class are not decoded from rows; use a struct", type: name)
 }

@@ -1,15 +1,15 @@
 /// Bytes as a store keeps them. Sixteen, as a UUID has, lie in the value itself: such keys cost no memory of their own.
 public struct Bytes: Sendable, Hashable {
-    private enum Storage: Sendable, Hashable {
+    @usableFromInline enum Storage: Sendable, Hashable {
         case sixteen(UInt64, UInt64)
         /// Any other number of them.
         case array([UInt8])
     }
 
-    private let storage: Storage
+    @usableFromInline let storage: Storage
 
     /// A copy of what lies there.
-    public init(_ bytes: UnsafeRawBufferPointer) {
+    @inlinable public init(_ bytes: UnsafeRawBufferPointer) {
         if bytes.count == 16 {
             let words = bytes.loadUnaligned(as: (UInt64, UInt64).self)
             storage = .sixteen(words.0, words.1)
@@ -28,7 +28,7 @@ public struct Bytes: Sendable, Hashable {
     }
 
     /// Calls `body` with the address of the bytes.
-    public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    @inlinable public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         switch storage {
         case .sixteen(let first, let second): try Swift.withUnsafeBytes(of: (first, second), body)
         case .array(let bytes): try bytes.withUnsafeBytes(body)

@@ -37,7 +37,7 @@ extension EmbeddedValue {
     }
 
     public static func probe(_ n: Int) throws -> Self {
-        var reader = RowReader<Self>(.probing(n))
+        var reader = RowReader<Self>(probe: n)
         return try schema.make(&reader)
     }
 

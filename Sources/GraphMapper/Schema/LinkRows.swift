@@ -50,6 +50,15 @@ public final class LinkRows {
         append(StoredCell(cell: cell, storage: found))
     }
 
+    /// Takes a key of sixteen bytes, as two words.
+    package func append(sixteen words: (UInt64, UInt64)) {
+        guard isUniform, used + 16 <= arena.count, let start = arena.baseAddress else {
+            return withUnsafeBytes(of: words) { append($0, StorageClass.blob.rawValue) }
+        }
+        start.storeBytes(of: words, toByteOffset: used, as: (UInt64, UInt64).self)
+        used += 16
+    }
+
     /// Takes a value that is at hand: the target, or a part of its key.
     public func append(_ value: StoredValue) {
         var cell = Cell()

@@ -31,9 +31,10 @@ public struct CursorFunctions: Sendable {
 public struct RowCursor {
     @usableFromInline let functions: UnsafePointer<CursorFunctions>
     @usableFromInline let handle: OpaquePointer
-    @usableFromInline let lists: LinkLists?
+    @usableFromInline unowned(unsafe) let lists: LinkLists?
 
-    /// - Parameter lists: the ordered links of the rows, for schemas that have such properties.
+    /// - Parameter lists: the ordered links of the rows, for schemas that have such properties. The caller keeps them for
+    ///   as long as it uses the cursor.
     @inlinable public init(_ functions: UnsafePointer<CursorFunctions>, handle: OpaquePointer, lists: LinkLists? = nil)
     {
         self.functions = functions

@@ -1,42 +1,36 @@
 /// What a schema's closure reads from: `row("name", \.name)`.
 ///
 /// It stands on a row of an engine, or records what is asked, or answers from a mapping on the way back.
+///
+/// What it reads from is kept by whoever has made it, for as long as a schema's closure runs: a row costs no counting of
+/// references.
 public struct RowReader<D> {
     @usableFromInline let cursor: RowCursor?
-    @usableFromInline let answers: Answers?
-    @usableFromInline let other: OtherReader?
+    @usableFromInline unowned(unsafe) let answers: Answers?
+    @usableFromInline unowned(unsafe) let recorder: Recorder?
+    /// The number of the probe that every property is.
+    @usableFromInline let probe: Int?
     @usableFromInline package var position: RowPosition
 
-    /// Stands on a row.
-    @inlinable @inline(__always) package init(_ cursor: RowCursor, at position: RowPosition = RowPosition()) {
+    @inlinable @inline(__always)
+    init(
+        cursor: RowCursor? = nil, answers: Answers? = nil, recorder: Recorder? = nil, probe: Int? = nil,
+        position: RowPosition = RowPosition()
+    ) {
         self.cursor = cursor
-        self.answers = nil
-        self.other = nil
+        self.answers = answers
+        self.recorder = recorder
+        self.probe = probe
         self.position = position
     }
 
-    init(_ other: OtherReader) {
-        cursor = nil
-        answers = nil
-        self.other = other
-        position = RowPosition()
-    }
-
-    /// Stands on nothing.
-    @inlinable @inline(__always) init() {
-        cursor = nil
-        answers = nil
-        other = nil
-        position = RowPosition()
+    /// Stands on a row.
+    @inlinable @inline(__always) package init(_ cursor: RowCursor, at position: RowPosition = RowPosition()) {
+        self.init(cursor: cursor, position: position)
     }
 
     /// Takes what the steps of a mapping have put there.
-    @inlinable @inline(__always) init(_ answers: Answers) {
-        cursor = nil
-        self.answers = answers
-        other = nil
-        position = RowPosition()
-    }
+    @inlinable @inline(__always) init(_ answers: Answers) { self.init(answers: answers) }
 
     /// The value of the property at `path`, kept under `name`.
     @inlinable @inline(__always)
@@ -50,18 +44,10 @@ public struct RowReader<D> {
 
     @usableFromInline @inline(never)
     mutating func elsewhere<V: Storable>(_ name: StaticString, _ path: any KeyPath<D, V> & Sendable) throws -> V {
-        switch other {
-        case .recording(let recorder): return try recorder.record(name, path)
-        case .probing(let n): return try V.probe(n)
-        case nil: throw GraphError(.misuse, "a row reader was used outside its schema")
-        }
+        if let recorder { return try recorder.record(name, path) }
+        guard let probe else { throw GraphError(.misuse, "a row reader was used outside its schema") }
+        return try V.probe(probe)
     }
-}
-
-@usableFromInline enum OtherReader {
-    case recording(Recorder)
-    /// Every property is its type's probe of one number.
-    case probing(Int)
 }
 
 /// Learns a schema by running its closure with probes.
@@ -158,9 +144,11 @@ public struct RowReader<D> {
         for pass in 0..<8 {
             let recorder = Recorder()
             recorder.pass = pass
-            var reader = RowReader<D>(.recording(recorder))
             do {
-                let dto = try make(&reader)
+                let dto = try withExtendedLifetime(recorder) {
+                    var reader = RowReader<D>(recorder: recorder)
+                    return try make(&reader)
+                }
                 for (name, check) in zip(recorder.names, recorder.checks) where !check(dto) {
                     let text = "\(schema).\(name): its key path is not the property that the value goes to (swapped?)"
                     if !mistakes.contains(text) { mistakes.append(text) }
@@ -248,7 +236,7 @@ extension RowReader {
         _ name: StaticString, _ path: @autoclosure () -> any KeyPath<D, V> & Sendable
     ) throws -> V where V.Row == V {
         if let answers { return try answers.take(name) }
-        var probe = RowReader<V>(.probing(1))
+        var probe = RowReader<V>(probe: 1)
         return try nested(name, path(), V.schema.make(&probe))
     }
 
@@ -256,9 +244,6 @@ extension RowReader {
         _ name: StaticString, _ path: any KeyPath<D, V> & Sendable, _ probe: V
     ) throws -> V {
         if let answers { return try answers.take(name) }
-        switch other {
-        case .recording(let recorder): return recorder.recordNested(name, path, probe)
-        case .probing, nil: return probe
-        }
+        return recorder?.recordNested(name, path, probe) ?? probe
     }
 }

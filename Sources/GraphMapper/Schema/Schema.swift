@@ -97,6 +97,8 @@ public struct Schema<D>: Sendable {
     @inlinable public var mistakes: [String] { parts.mistakes }
     /// Makes a DTO from what the reader answers.
     @inlinable public var make: @Sendable (inout RowReader<D>) throws -> D { parts.make }
+    /// Makes a DTO from the row under a cursor, from a position on, where an error leaves it.
+    package var read: @Sendable (RowCursor, inout RowPosition) throws -> D { parts.read }
     /// How the objects of a class are copied, an ``ObjectAccess``; nil for structs.
     var objects: (any Sendable)? { parts.objects }
 
@@ -108,10 +110,16 @@ public struct Schema<D>: Sendable {
         self.init(
             name, make, objects: nil,
             encodeAll: { encoders, dto, values in for encode in encoders { encode(dto, &values) } },
+            read: { cursor, position in
+                var reader = RowReader<D>(cursor, at: position)
+                defer { position = reader.position }
+                return try make(&reader)
+            },
             readAll: { cursor, next in
                 var rows: [D] = []
+                var reader = RowReader<D>(cursor)
                 while try next() {
-                    var reader = RowReader<D>(cursor)
+                    reader.position = RowPosition()
                     do {
                         rows.append(try make(&reader))
                     } catch {
@@ -127,9 +135,10 @@ public struct Schema<D>: Sendable {
     init(
         _ name: String, _ make: @escaping @Sendable (inout RowReader<D>) throws -> D,
         objects: ((Int) -> any Sendable)?, encodeAll: @escaping RowEncoding<D>,
+        read: @escaping @Sendable (RowCursor, inout RowPosition) throws -> D,
         readAll: @escaping @Sendable (RowCursor, () throws -> Bool) throws -> [D]
     ) {
-        parts = SchemaParts(name, make, objects: objects, encodeAll: encodeAll, readAll: readAll)
+        parts = SchemaParts(name, make, objects: objects, encodeAll: encodeAll, read: read, readAll: readAll)
     }
 
     /// The property at `path`, if the schema has it. Complexity: O(number of properties).
@@ -236,8 +245,10 @@ public struct Schema<D>: Sendable {
     func make(answering answer: (Int) throws -> Any) throws -> D {
         let answers = Answers()
         for place in properties.indices { answers.put(boxed: try answer(place)) }
-        var reader = RowReader<D>(answers)
-        return try make(&reader)
+        return try withExtendedLifetime(answers) {
+            var reader = RowReader<D>(answers)
+            return try make(&reader)
+        }
     }
 }
 
@@ -258,6 +269,7 @@ public struct Schema<D>: Sendable {
     let lists: [Int]
     let hasLazy: Bool
     let objects: (any Sendable)?
+    let read: @Sendable (RowCursor, inout RowPosition) throws -> D
     /// Decodes rows for as long as `next` moves the cursor to one. A loop that the app's module specialises.
     let readAll: @Sendable (RowCursor, () throws -> Bool) throws -> [D]
     /// The columns that key paths lead to, by the key path's own identity.
@@ -266,10 +278,12 @@ public struct Schema<D>: Sendable {
     init(
         _ name: String, _ make: @escaping @Sendable (inout RowReader<D>) throws -> D,
         objects: ((Int) -> any Sendable)?, encodeAll: @escaping RowEncoding<D>,
+        read: @escaping @Sendable (RowCursor, inout RowPosition) throws -> D,
         readAll: @escaping @Sendable (RowCursor, () throws -> Bool) throws -> [D]
     ) {
         self.name = name
         self.make = make
+        self.read = read
         self.readAll = readAll
         (properties, mistakes) = Recorder.study(name, make)
         key = properties.first(where: \.isKey)

@@ -15,17 +15,17 @@ final class Connection: @unchecked Sendable {
     private var statements: [String: Statement] = [:]
     /// What is prepared for the rows of each record type, and what was asked for last.
     private var tables: [ObjectIdentifier: AnyObject] = [:]
-    private var lastTable: (type: ObjectIdentifier, table: AnyObject)?
+    @exclusivity(unchecked) private var lastTable: (type: ObjectIdentifier, table: AnyObject)?
     /// The statements that were run since somebody asked for them; nil if nobody has.
-    private var noted: Set<String>?
+    @exclusivity(unchecked) private var noted: Set<String>?
     /// Sees each statement before it runs: for logs and tests. If it throws, the statement fails with that error.
     var onStatement: (@Sendable (String) throws -> Void)?
     /// How many statements have run.
-    private(set) var statementCount = 0
+    @exclusivity(unchecked) private(set) var statementCount = 0
     /// Lists that are stored as this connection has left them.
     var knownLists = KnownLists()
     /// Rows that were touched by changes which leave lists alone, or tell ``knownLists``.
-    private var orderlyChanges = 0
+    @exclusivity(unchecked) private var orderlyChanges = 0
     let variableLimit: Int
     /// Milliseconds that SQLite waits for others, with the thread.
     private let patience: Int32

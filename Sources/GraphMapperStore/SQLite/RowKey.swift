@@ -49,12 +49,13 @@ enum RowKey: Hashable {
 
     /// The key in these columns of the current row.
     init(_ statement: Statement, _ columns: Range<Int32>) {
-        self = columns.count == 1 ? Self(statement, columns.lowerBound) : .several(columns.map { Self(statement, $0) })
+        let handle = statement.handle
+        self = columns.count == 1 ? Self(handle, columns.lowerBound) : .several(columns.map { Self(handle, $0) })
     }
 
-    /// The key in a column of the current row.
-    init(_ statement: Statement, _ column: Int32) {
-        let value = sqlite3_column_value(statement.handle, column)
+    /// The key in a column of the row that a statement of SQLite's stands on.
+    private init(_ handle: OpaquePointer, _ column: Int32) {
+        let value = sqlite3_column_value(handle, column)
         switch sqlite3_value_type(value) {
         case SQLITE_INTEGER: self = .short(UInt64(bitPattern: sqlite3_value_int64(value)), 0, kind: -1)
         case SQLITE_BLOB:
@@ -64,7 +65,7 @@ enum RowKey: Hashable {
             if count <= 16 {
                 self.init(UnsafeRawBufferPointer(start: start, count: count), isText: false)
             } else {
-                self = .long(statement.value(column))
+                self = .long(Statement.value(handle, column))
             }
         case SQLITE_TEXT:
             let start = sqlite3_value_text(value)
@@ -72,9 +73,9 @@ enum RowKey: Hashable {
             if count <= 16 {
                 self.init(UnsafeRawBufferPointer(start: start, count: count), isText: true)
             } else {
-                self = .long(statement.value(column))
+                self = .long(Statement.value(handle, column))
             }
-        default: self = .long(statement.value(column))
+        default: self = .long(Statement.value(handle, column))
         }
     }
 

@@ -118,7 +118,10 @@ final class Statement {
     /// The current row's values.
     var values: [StoredValue] { (0..<columnCount).map(value) }
 
-    func value(_ column: Int32) -> StoredValue {
+    func value(_ column: Int32) -> StoredValue { Self.value(handle, column) }
+
+    /// The value in a column of the row that a statement of SQLite's stands on.
+    static func value(_ handle: OpaquePointer, _ column: Int32) -> StoredValue {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, column))
         case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, column))
@@ -132,6 +135,15 @@ final class Statement {
                 Bytes(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))))
         default: return .null
         }
+    }
+
+    /// The sixteen bytes in a column of the current row, as two words; nil if it holds something else.
+    func words(_ column: Int32) -> (UInt64, UInt64)? {
+        let value = sqlite3_column_value(handle, column)
+        guard sqlite3_value_type(value) == SQLITE_BLOB, let start = sqlite3_value_blob(value),
+            sqlite3_value_bytes(value) == 16
+        else { return nil }
+        return start.loadUnaligned(as: (UInt64, UInt64).self)
     }
 
     /// Whether the current row starts with these values, bit for bit.

@@ -269,7 +269,3 @@ struct Interrupted: GraphBacking {
         }
     }
 }
-
-func temporaryFile() -> String {
-    FileManager.default.temporaryDirectory.appendingPathComponent("gm-case-\(UUID()).sqlite").path
-}

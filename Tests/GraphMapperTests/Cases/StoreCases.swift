@@ -6,7 +6,7 @@ import Testing
     @Test func `a full disk: nothing is written, and the save is tried again`() async throws {
         var options = GraphStore.Options()
         options.prepare = { try $0.execute("PRAGMA max_page_count = 60") }
-        let store = try await openTown(.file(temporaryFile()), options: options)
+        let store = try await openTown(.file(try Scratch.file()), options: options)
         let session = townSession(store)
         for id in 0..<500 { try session.add(Person(id: id, name: String(repeating: "x", count: 2000))) }
         let error = await #expect(throws: StoreError.self) { try await session.save() }
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `a read-only store reads, and refuses saves`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         let writable = try await openTown(.file(file))
         try await writable.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
         var options = GraphStore.Options()
@@ -37,7 +37,7 @@ import Testing
 
     @Test(.enabled(if: hasPython))
     func `another process that holds the write lock`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         var options = GraphStore.Options()
         options.busyTimeout = 0.1
         let store = try await openTown(.file(file), options: options)
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test func `another store of the file holds the write lock`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         var options = GraphStore.Options()
         options.busyTimeout = 0.1
         let store = try await openTown(.file(file), options: options)
@@ -134,7 +134,7 @@ import Testing
 
     /// A reference that is passed to another task leads to the object of the snapshot that it is resolved in.
     @Test func `a snapshot has what another task has deleted since`() async throws {
-        let store = try await openTown(.file(temporaryFile()))
+        let store = try await openTown(.file(try Scratch.file()))
         try await store.write { try await $0.insert(TeamRow(id: 1, leader: nil)) }
         let ref = Ref<TeamRow>(1)
         try await store.read { tx in

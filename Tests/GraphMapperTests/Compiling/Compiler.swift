@@ -26,8 +26,7 @@ enum Compiler {
     /// Calls `body` with the flags that let a snippet import the modules in `Tests/Shapes`: declarations of the shape of
     /// modules that are not here.
     static func withShapes<R>(_ body: ([String]) throws -> R) throws -> R {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try Scratch.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let shapes = root.appendingPathComponent("Tests/Shapes")
         let files = try FileManager.default.contentsOfDirectory(at: shapes, includingPropertiesForKeys: nil)
@@ -58,8 +57,7 @@ enum Compiler {
     ///
     /// - Throws: ``Failure`` if it fails without naming an error in the snippet: then it says nothing about the snippet.
     static func compile(_ source: String, _ name: String = "snippet", flags: [String] = []) throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try Scratch.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         let file = folder.appendingPathComponent("\(name).swift")
         try source.write(to: file, atomically: true, encoding: .utf8)

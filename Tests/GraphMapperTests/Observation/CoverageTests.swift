@@ -183,7 +183,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
     }
 
     @Test func `another store of the same file`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         let store = try await three(.file(file))
         var observer = try await Observer(store, byName)
         let other = try await openWares(.file(file))
@@ -196,7 +196,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
 
     @Test(.enabled(if: hasShell, "there is no sqlite3 shell")) func `another process`() async throws {
         let shell = Self.shell
-        let file = temporaryFile()
+        let file = try Scratch.file()
         let store = try await three(.file(file))
         var observer = try await Observer(store, byName)
         #expect(try run(shell, [file, "DELETE FROM ware WHERE id = 1"]) == 0)
@@ -210,7 +210,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
     }
 
     @Test func `where only stores write, their change records tell what is concerned`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         var options = GraphStore.Options()
         options.onlyStoresWrite = true
         // It does not look by itself.
@@ -276,7 +276,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
     }
 
     @Test func `a store that only reads is told of what others write`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         let store = try await three(.file(file))
         var options = GraphStore.Options()
         options.isReadOnly = true

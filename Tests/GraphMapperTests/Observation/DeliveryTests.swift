@@ -111,7 +111,7 @@ import Testing
     @Test @MainActor func `an observation may begin inside a transaction, and sees what it has committed`()
         async throws
     {
-        for location in [GraphStore.Location.inMemory, .file(temporaryFile())] {
+        for location in [GraphStore.Location.inMemory, .file(try Scratch.file())] {
             let store = try await openWares(location)
             let (heard, hear) = AsyncStream<Int>.makeStream()
             let token = try await store.write { [all] tx in
@@ -194,7 +194,7 @@ import Testing
 
     /// Each event is of one moment: what two rows have in common in every transaction, they have in every event.
     @Test func `no event is torn, in the order of commits`() async throws {
-        let store = try await openWares(.file(temporaryFile()))
+        let store = try await openWares(.file(try Scratch.file()))
         try await store.write { tx in for id in 1...2 { try await tx.insert(WareRecord(id: id)) } }
         let last = 400
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -8,7 +8,7 @@ import Testing
     /// What each observer shows by applying changes, in the end, is its query's result. 8 observers and 4 writers: for a
     /// minute in `make soak` and `make races`.
     @Test func `end with what the queries have`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         let store = try await openWares(.file(file))
         let other = try await openWares(.file(file))
         try await store.write { tx in

@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test func `what is stored in the end is the sum of both`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         defer { try? FileManager.default.removeItem(atPath: file) }
         let store = try await GraphStore.open(.file(file), TallyRow.self, MarkRow.self)
         let marks = 40

@@ -169,8 +169,7 @@ private struct WitnessRecord: StoredRecord {
 @MainActor @Suite struct `A session of the main actor` {
     @Test(arguments: [true, false]) func `touches its models there, and nowhere else`(isFile: Bool) async throws {
         DispatchQueue.main.setSpecific(key: Witness.mark, value: true)
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sqlite").path
-        defer { try? FileManager.default.removeItem(atPath: file) }
+        let file = try Scratch.file()
         let store = try await GraphStore.open(isFile ? .file(file) : .inMemory, WitnessRecord.self)
         try await store.write { try await $0.insert(WitnessRecord(id: 1, name: "old")) }
         let session = GraphSession(store, WitnessRecord.mapping)

@@ -67,12 +67,6 @@ struct AuditTextTag: StoredRecord {
     static let schema = Schema<Self>("tag") { row in try Self(id: row("id", \.id), title: row("title", \.title)) }
 }
 
-private func folder() throws -> String {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("gm-\(UUID())").path
-    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    return path
-}
-
 private func opened(tags: Int = 0) async throws -> GraphStore {
     let store = try await Engine.open(AuditTag.self, AuditNote.self, AuditBadge.self)
     try await store.write { try await $0.insert(contentsOf: (0..<tags).map { AuditTag(id: $0, title: "t\($0)") }) }
@@ -360,7 +354,7 @@ private struct Weyl: RandomNumberGenerator {
 @Suite struct StoreFileTests {
     // Root may write anywhere.
     @Test(.enabled(if: getuid() != 0)) func readOnlyFolder() async throws {
-        let place = try folder()
+        let place = try Scratch.folder().path
         try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: place)
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: place) }
         let error = await #expect(throws: StoreError.self) {
@@ -371,7 +365,7 @@ private struct Weyl: RandomNumberGenerator {
 
     /// What nobody may write to, root neither.
     @Test func folderThatIsAFile() async throws {
-        let file = try folder() + "/file"
+        let file = try Scratch.folder().path + "/file"
         try Data().write(to: URL(fileURLWithPath: file))
         let error = await #expect(throws: StoreError.self) {
             _ = try await GraphStore.open(.file(file + "/a.db"), AuditTag.self)
@@ -381,7 +375,7 @@ private struct Weyl: RandomNumberGenerator {
     }
 
     @Test func readOnlyStore() async throws {
-        let path = try folder() + "/a.db"
+        let path = try Scratch.folder().path + "/a.db"
         let writable = try await GraphStore.open(.file(path), AuditTag.self)
         try await writable.write { try await $0.insert(AuditTag(id: 1, title: "a")) }
         var options = GraphStore.Options()
@@ -399,7 +393,7 @@ private struct Weyl: RandomNumberGenerator {
     }
 
     @Test func busy() async throws {
-        let path = try folder() + "/a.db"
+        let path = try Scratch.folder().path + "/a.db"
         var options = GraphStore.Options()
         options.busyTimeout = 0.05
         let one = try await GraphStore.open(.file(path), options: options, AuditTag.self)
@@ -417,7 +411,7 @@ private struct Weyl: RandomNumberGenerator {
     }
 
     @Test func schemaMismatch() async throws {
-        let path = try folder() + "/a.db"
+        let path = try Scratch.folder().path + "/a.db"
         _ = try await GraphStore.open(.file(path), AuditTag.self)
         let missing = await #expect(throws: StoreError.self) {
             _ = try await GraphStore.open(.file(path), AuditOldTag.self)

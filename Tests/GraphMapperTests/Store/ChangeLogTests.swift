@@ -198,7 +198,7 @@ private struct Stop: Error {}
     }
 
     @Test func `the last 4096 are kept, and numbers go on`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         for round in 0..<2 {
             let store = try await opened(.file(file))
             for part in 0..<40 {
@@ -252,7 +252,7 @@ private struct Stop: Error {}
     }
 
     @Test func `another store of the file leaves records too, and readers see a snapshot`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         let one = try await opened(.file(file))
         let two = try await opened(.file(file))
         try await one.read { tx async throws in
@@ -284,7 +284,7 @@ private struct Stop: Error {}
     }
 
     @Test func `a file without them, opened to be read`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         _ = try await opened(.file(file))
         try Connection(path: file, readOnly: false, busyTimeout: 1).execute("DROP TABLE graphmapper_change")
         var options = GraphStore.Options()

@@ -43,8 +43,7 @@ struct PerEngine: SuiteTrait, TestTrait, TestScoping {
     ) async throws {
         guard testCase != nil else { return try await function() }
         for engine in Engine.all {
-            let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let folder = try Scratch.folder()
             defer { try? FileManager.default.removeItem(at: folder) }
             let naming = IssueHandlingTrait.compactMapIssues { issue in
                 var issue = issue

@@ -5,11 +5,6 @@ import Testing
 @testable import GraphMapperStore
 
 @Suite struct `Care of files` {
-    private func folder() throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        return folder.path
-    }
     private func open(_ path: String) async throws -> GraphStore {
         try await GraphStore.open(.file(path), SquadRow.self, PlayerRow.self)
     }
@@ -21,7 +16,7 @@ import Testing
     }
 
     @Test func `a backup is the store as it was, while it is written on`() async throws {
-        let folder = try folder()
+        let folder = try Scratch.folder().path
         let store = try await open(folder + "/a")
         try await fill(store, 0..<20_000)
         let parts = Locked<[Double]>([])
@@ -40,7 +35,7 @@ import Testing
     }
 
     @Test func `a backup that is cancelled leaves nothing`() async throws {
-        let folder = try folder()
+        let folder = try Scratch.folder().path
         let store = try await open(folder + "/a")
         try await fill(store, 0..<20_000)
         let task = Task { try await store.backup(to: folder + "/b") { _ in withUnsafeCurrentTask { $0?.cancel() } } }
@@ -49,7 +44,7 @@ import Testing
     }
 
     @Test func `a store in memory can be backed up`() async throws {
-        let folder = try folder()
+        let folder = try Scratch.folder().path
         let store = try await GraphStore.open(.inMemory, SquadRow.self, PlayerRow.self)
         try await fill(store, 0..<10)
         try await store.backup(to: folder + "/b")
@@ -57,7 +52,7 @@ import Testing
     }
 
     @Test func `compaction gives space back, and a checkpoint empties the log`() async throws {
-        let path = try folder() + "/a"
+        let path = try Scratch.folder().path + "/a"
         func size(_ end: String = "") throws -> Int {
             try FileManager.default.attributesOfItem(atPath: path + end)[.size] as? Int ?? 0
         }
@@ -76,7 +71,7 @@ import Testing
     }
 
     @Test func `the log is cut after a large transaction`() async throws {
-        let path = try folder() + "/a"
+        let path = try Scratch.folder().path + "/a"
         let store = try await open(path)
         try await fill(store, 0..<60_000)
         for start in 1...20 { try await fill(store, start * 100_000..<start * 100_000 + 10) }
@@ -85,7 +80,7 @@ import Testing
     }
 
     @Test func `damage and dangling links are found`() async throws {
-        let path = try folder() + "/a"
+        let path = try Scratch.folder().path + "/a"
         do {
             let store = try await open(path)
             try await fill(store, 0..<2000)
@@ -111,7 +106,7 @@ import Testing
     }
 
     @Test func `a new file is its owner's alone`() async throws {
-        let path = try folder() + "/a"
+        let path = try Scratch.folder().path + "/a"
         let store = try await open(path)
         try await fill(store, 0..<1)
         for end in ["", "-wal"] {

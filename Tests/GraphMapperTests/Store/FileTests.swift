@@ -6,14 +6,8 @@ import Testing
 @testable import ShoppingCart
 
 @Suite struct `Files and transactions` {
-    func folder() throws -> URL {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        return folder
-    }
-
     @Test func `what was saved is there when the file is opened again`() async throws {
-        let path = try folder().appendingPathComponent("shop.sqlite").path
+        let path = try Scratch.folder().appendingPathComponent("shop.sqlite").path
         _ = try await seed(openShop(.file(path)), carts: [[0, 0]], items: 1)
         let cart = try await shopSession(openShop(.file(path))).first(Query(CartRecord.self))
         #expect(cart?.items.count == 2)
@@ -30,7 +24,7 @@ import Testing
     }
 
     @Test func `a store that is closed leaves one file`() async throws {
-        let folder = try folder()
+        let folder = try Scratch.folder()
         let path = folder.appendingPathComponent("shop.sqlite").path
         do {
             let store = try await openShop(.file(path))
@@ -41,7 +35,7 @@ import Testing
     }
 
     @Test func `a file that is no database, and a folder that is not there`() async throws {
-        let folder = try folder()
+        let folder = try Scratch.folder()
         let file = folder.appendingPathComponent("text.sqlite")
         try String(repeating: "not a database ", count: 100).write(to: file, atomically: true, encoding: .utf8)
         await #expect { try await openShop(.file(file.path)) } throws: { ($0 as? StoreError)?.kind == .notADatabase }

@@ -70,7 +70,7 @@ private struct FileDamage: CustomStringConvertible {
     }
 
     private func sound(_ count: Int) async throws -> Data {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         do {
             let store = try await GraphStore.open(.file(path), Leaf.self, TextLeaf.self)
             try await store.write { tx in
@@ -114,7 +114,7 @@ private struct FileDamage: CustomStringConvertible {
         let count = 400
         let bytes = try await sound(count)
         try await check(FileDamage.gen, count: times(60, soak: 5000)) { (damage: FileDamage) in
-            let path = temporaryFile()
+            let path = try Scratch.file()
             try damage.done(to: bytes).write(to: URL(fileURLWithPath: path))
             let odd = await errorsUsing(path, count)
             try ensure(odd.isEmpty, "\(odd)")
@@ -122,7 +122,7 @@ private struct FileDamage: CustomStringConvertible {
     }
 
     @Test func `a damaged log is no more than a shorter one`() async throws {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         let store = try await GraphStore.open(.file(path), Leaf.self, TextLeaf.self)
         for part in 0..<20 {
             try await store.write { tx in
@@ -133,7 +133,7 @@ private struct FileDamage: CustomStringConvertible {
         let (file, log) = (URL(fileURLWithPath: path), URL(fileURLWithPath: path + "-wal"))
         let (bytes, logged) = (try Data(contentsOf: file), try Data(contentsOf: log))
         try await check(FileDamage.gen, count: times(40, soak: 2000)) { (damage: FileDamage) in
-            let copy = temporaryFile()
+            let copy = try Scratch.file()
             try bytes.write(to: URL(fileURLWithPath: copy))
             try damage.done(to: logged).write(to: URL(fileURLWithPath: copy + "-wal"))
             defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: copy + end) } }
@@ -148,7 +148,7 @@ private struct FileDamage: CustomStringConvertible {
     // MARK: Schemas
 
     private func hostile(_ statements: [String]) async throws -> String {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         do { _ = try await GraphStore.open(.file(path), Leaf.self, LeafHolder.self) }
         let connection = try Connection(path: path, readOnly: false, busyTimeout: 1)
         for statement in statements { try connection.execute(statement) }
@@ -209,7 +209,7 @@ private struct FileDamage: CustomStringConvertible {
     }
 
     @Test func `what would make the file inconsistent is refused`() async throws {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         let store = try await GraphStore.open(.file(path), TextLeaf.self)
         try await store.write { try await $0.insert(TextLeaf(id: UUID(), text: "a word")) }
         for statement in [
@@ -240,7 +240,7 @@ private struct FileDamage: CustomStringConvertible {
     // MARK: Values
 
     @Test func `deep JSON and what is none are errors that name the row`() async throws {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         let store = try await GraphStore.open(.file(path), Leaf.self, LeafHolder.self)
         let deep = 100_000
         let tree = String(repeating: "{\"children\":[", count: deep) + String(repeating: "]}", count: deep)

@@ -70,15 +70,9 @@ private struct WrongLink: StoredRecord {
 }
 
 @Suite struct `Keys and indexes` {
-    private func path() throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        return folder.appendingPathComponent("a").path
-    }
-
     @Test func `a key that was given is never given again`() async throws {
         struct Stop: Error {}
-        let path = try path()
+        let path = try Scratch.file()
         func add(_ store: GraphStore) async throws -> Int {
             try await store.write { try await $0.insert(SquadRow.self) { SquadRow(id: $0, name: "", city: nil) }.id }
         }
@@ -137,7 +131,7 @@ private struct WrongLink: StoredRecord {
     }
 
     @Test func `indexes become what the records declare, in any order`() async throws {
-        let path = try path()
+        let path = try Scratch.file()
         func definitions(_ store: GraphStore) throws -> Set<StoredValue> {
             Set(
                 try store.writer.rows(
@@ -195,7 +189,7 @@ private struct WrongLink: StoredRecord {
     @Test func `an index is right after somebody else has compacted the file, and after keys have changed`()
         async throws
     {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         let store = try await GraphStore.open(.file(file), LeafletRow.self)
         let rows = (0..<30).map { number in
             LeafletRow("leaf \(number)", "word\(number)", number: number)
@@ -235,7 +229,7 @@ private struct WrongLink: StoredRecord {
     }
 
     @Test func `an index follows its rows, whatever changes them`() async throws {
-        let path = try path()
+        let path = try Scratch.file()
         func found(_ store: GraphStore, _ word: String) async throws -> [String] {
             try await store.search(Query(LeafletRow.self), for: .words(word)).map(\.record.title).sorted()
         }

@@ -172,10 +172,7 @@ private struct NewPhotoRow: StoredRecord {
 
 @Suite struct `Lazy values in migrations` {
     @Test func `records that are made into others keep them`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appendingPathComponent("a").path
+        let path = try Scratch.file()
         do {
             let store = try await GraphStore.open(.file(path), PhotoRow.self)
             try await store.write { tx in

@@ -167,10 +167,7 @@ private struct WrongRow: StoredRecord {
 
 @Suite struct `A rule that is new` {
     @Test func `is a difference that a migration settles`() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appendingPathComponent("a").path
+        let path = try Scratch.file()
         do {
             let store = try await GraphStore.open(.file(path), HouseRow.self, PlainGuestRow.self)
             try await store.write { tx in

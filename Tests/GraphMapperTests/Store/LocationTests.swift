@@ -11,12 +11,6 @@ private struct Slip: StoredRecord, Equatable {
     static let schema = Schema<Self>("slip") { row in try Self(id: row("id", \.id), text: row("text", \.text)) }
 }
 
-private func folder() throws -> String {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    return folder.path
-}
-
 private func rights(_ path: String) throws -> Int? {
     try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
 }
@@ -36,9 +30,12 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
 
     @Test func `memory is shared by name, one transaction at a time`() async throws {
         let name = "a b?c=%/\(UUID())"
-        let first = try await open(.sharedMemory(name))
+        var options = GraphStore.Options()
+        // However slow the machine is.
+        options.busyTimeout = 600
+        let first = try await open(.sharedMemory(name), options)
         do {
-            let second = try await open(.sharedMemory(name))
+            let second = try await open(.sharedMemory(name), options)
             let other = try await open(.sharedMemory(name + "x"))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (number, store) in [first, second, first, second].enumerated() {
@@ -80,7 +77,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
     @Test func `a new file is its owner's alone, with all that stands beside it, and an old one keeps its rights`()
         async throws
     {
-        let path = try folder() + "/a"
+        let path = try Scratch.folder().path + "/a"
         do {
             let store = try await open(.file(path))
             try await store.write { try await $0.insert(Slip(id: 1, text: "")) }
@@ -96,7 +93,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
     }
 
     @Test func `a link to a file is followed`() async throws {
-        let folder = try folder()
+        let folder = try Scratch.folder().path
         try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: folder + "/file")
         do { try await open(.file(folder + "/link")).write { try await $0.insert(Slip(id: 1, text: "")) } }
         #expect(try await open(.file(folder + "/file")).count(Query(Slip.self)) == 1)
@@ -104,7 +101,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
     }
 
     @Test func `what is no file of ours is an error`() async throws {
-        let folder = try folder()
+        let folder = try Scratch.folder().path
         #expect(await kind(.file(folder)) == .cannotOpen)
         #expect(await kind(.file(folder + "/none/a")) == .cannotOpen)
         for (name, text) in [("text", "not a database, but a text"), ("long", String(repeating: "x", count: 100_000))] {
@@ -123,7 +120,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
     }
 
     @Test func `a file that nobody changes is read without a trace`() async throws {
-        let path = try folder() + "/a%3f?&#ü"
+        let path = try Scratch.folder().path + "/a%3f?&#ü"
         do { try await open(.file(path)).write { try await $0.insert(Slip(id: 1, text: "")) } }
         var options = GraphStore.Options()
         options.isImmutable = true
@@ -137,7 +134,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
     }
 
     @Test func `a store begins with its seed, once`() async throws {
-        let folder = try folder()
+        let folder = try Scratch.folder().path
         do { try await open(.file(folder + "/seed")).write { try await $0.insert(Slip(id: 1, text: "")) } }
         try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: folder + "/seed")
         var options = GraphStore.Options()
@@ -160,7 +157,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
     }
 
     @Test func `a file is deleted with its log, unless somebody has it open`() async throws {
-        let folder = try folder()
+        let folder = try Scratch.folder().path
         let path = folder + "/a"
         try GraphStore.deleteFile(at: path)
         do {
@@ -178,7 +175,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
     }
 
     @Test func `a suspended store holds no transaction, and begins none before it resumes`() async throws {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         let store = try await open(.file(path))
         let order = Locked<[String]>([])
         func note(_ text: String) { order.withLock { $0.append(text) } }
@@ -229,7 +226,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
 
     @Test func `a new file is made once, whoever opens it at the same time`() async throws {
         for _ in 0..<times(5, soak: 200) {
-            let path = temporaryFile()
+            let path = try Scratch.file()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<8 {
                     group.addTask {
@@ -246,7 +243,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
     @Test(.enabled(if: SQLiteShell.isThere)) func `a second store of the process leaves the locks of the first`()
         async throws
     {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         let store = try await open(path, 5)
         try await store.write { try await $0.insert(Slip(id: 1, text: "")) }
         for id in 2...4 {
@@ -260,7 +257,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
 
     /// The shell is a process of its own.
     @Test(.enabled(if: SQLiteShell.isThere)) func `no write is lost`() async throws {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         let (store, other) = (try await open(path, .infinity), try await open(path, .infinity))
         try await store.write { try await $0.insert(Slip(id: 0, text: "0")) }
         let count = times(50, soak: 2000)
@@ -287,7 +284,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
     }
 
     @Test(.enabled(if: SQLiteShell.isThere)) func `who waits too long is told, and can be cancelled`() async throws {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         let (hasty, patient) = (try await open(path, 0.05), try await open(path, .infinity))
         let other = try Connection(path: path, readOnly: false, busyTimeout: 0)
         try other.execute("BEGIN IMMEDIATE")

@@ -115,12 +115,6 @@ private let migrations: [Migration] = [
 ]
 
 @Suite struct `Migrations` {
-    private func path() throws -> String {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        return folder.appendingPathComponent("a").path
-    }
-
     private func options(_ steps: [Migration]) -> GraphStore.Options {
         var options = GraphStore.Options()
         options.migrations = steps
@@ -129,7 +123,7 @@ private let migrations: [Migration] = [
 
     /// A file as that version of the app left it.
     private func file(_ version: Int, people: Int = 3) async throws -> String {
-        let path = try path()
+        let path = try Scratch.file()
         let options = options(Array(migrations.prefix(version - 1)))
         func friends(_ id: Int) -> [Int] { [id, (id + 1) % people] }
         let ids = 0..<people
@@ -205,7 +199,7 @@ private let migrations: [Migration] = [
         #expect(try await store.checkIntegrity().isSound)
         #expect(try version(path) == 5)
         // The same as a new file, and links are checked again.
-        let new = try await openNewest(try self.path())
+        let new = try await openNewest(try Scratch.file())
         func tables(_ store: GraphStore) throws -> [[StoredValue]] {
             try store.writer.rows("SELECT name, type FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name")
         }

@@ -123,7 +123,7 @@ private struct EmptyIndex: StoredRecord {
     func `busy timeouts`(_ seconds: Double) async throws {
         var options = GraphStore.Options()
         options.busyTimeout = seconds
-        let store = try await GraphStore.open(.file(temporaryFile()), options: options, Town.self)
+        let store = try await GraphStore.open(.file(try Scratch.file()), options: options, Town.self)
         try await store.write { try await $0.insert(Town(id: 1)) }
         let expected: StoredValue = .integer(seconds > 1e6 ? Int64(Int32.max) : seconds > 0 ? Int64(seconds * 1000) : 0)
         #expect(try store.writer.rows("PRAGMA busy_timeout") == [[expected]])
@@ -246,7 +246,7 @@ private struct EmptyIndex: StoredRecord {
     }
 
     @Test func `links to nothing that were there before are not to blame`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         do {
             let store = try await GraphStore.open(.file(file), Town.self)
             try await store.write { try await $0.insert(contentsOf: [Town(id: 1), Town(id: 2), Town(id: 3)]) }

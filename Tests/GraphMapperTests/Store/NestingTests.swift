@@ -33,7 +33,7 @@ private struct SlipRow: StoredRecord {
         var options = GraphStore.Options()
         options.readers = readers
         let stores = [
-            try await GraphStore.open(.file(temporaryFile()), options: options, SlipRow.self),
+            try await GraphStore.open(.file(try Scratch.file()), options: options, SlipRow.self),
             try await GraphStore.open(.inMemory, options: options, SlipRow.self),
         ]
         for store in stores { try await store.write { try await $0.insert(SlipRow(id: 1, text: "a")) } }

@@ -83,7 +83,7 @@ private func indexes(_ file: String, _ table: String) throws -> Set<String> {
 }
 
 private func made(_ statements: [String]) throws -> String {
-    let file = temporaryFile()
+    let file = try Scratch.file()
     let connection = try Connection(path: file, readOnly: false, busyTimeout: 1)
     for statement in statements { try connection.execute(statement) }
     return file
@@ -183,7 +183,7 @@ private func refusal(_ file: String, readOnly: Bool = false) async -> StoreError
     }
 
     @Test func `who changed it is said`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         _ = try await GraphStore.open(.file(file), Rack.self, Book.self)
         try Connection(path: file, readOnly: false, busyTimeout: 1).execute("ALTER TABLE shelf ADD COLUMN x")
         #expect(await refusal(file)?.message.hasPrefix("something other than the store has changed") == true)
@@ -213,7 +213,7 @@ extension String {
         try await check(
             "the indexes are those of the last opening", Gen.array(of: .int(in: 0...2), count: 1...6), count: 25
         ) { kinds in
-            let file = temporaryFile()
+            let file = try Scratch.file()
             for (id, kind): (Int, Int) in kinds.enumerated() {
                 let store: GraphStore
                 switch kind {
@@ -230,7 +230,7 @@ extension String {
     }
 
     @Test func `rows that a new unique index forbids are named`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         do {
             let store = try await open(file, PlainBook.self)
             try await store.write { tx in
@@ -246,7 +246,7 @@ extension String {
     }
 
     @Test func `indexes made by hand stay`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         _ = try await open(file, PlainBook.self)
         let connection = try Connection(path: file, readOnly: false, busyTimeout: 1)
         try connection.execute("CREATE INDEX mine ON tome (year, id DESC)")
@@ -257,13 +257,13 @@ extension String {
     }
 
     @Test func `two indexes that would have one name`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         for _ in 0..<2 { _ = try await GraphStore.open(.file(file), NameClash.self, OtherClash.self) }
         #expect(try indexes(file, "a") == ["unique b_c"] && indexes(file, "a_b") == ["unique c"])
     }
 
     @Test func `a file that is as it should be is not written`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         let store = try await open(file, UniqueBook.self)
         try await store.write { _ in
             // Another writer would have to wait.
@@ -283,7 +283,7 @@ extension String {
     }
 
     @Test func `fewer record types leave what it says of the others`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         _ = try await GraphStore.open(.file(file), Rack.self, Book.self)
         let all = try header(file)
         #expect(all["\"format\""] == .integer(1) && all["\"version\""] == .integer(0))
@@ -299,7 +299,7 @@ extension String {
 
     @Test(arguments: ["format", "version"], [false, true])
     func `a file of a newer program is refused`(_ name: String, _ readOnly: Bool) async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         _ = try await GraphStore.open(.file(file), Rack.self, Book.self)
         try Connection(path: file, readOnly: false, busyTimeout: 1).execute(
             "UPDATE graphmapper SET value = 99 WHERE name = ?", [.text(name)])

@@ -16,7 +16,7 @@ private struct Entry: StoredRecord {
         " \n\t-- a remark\n/* COMMIT */ COMMIT", ";;COMMIT", "\u{feff}COMMIT", "/**/ROLLBACK/* TO */", "COMMIT--",
     ])
     func `one that begins or ends a transaction is refused before it runs`(sql: String) async throws {
-        for location in [GraphStore.Location.inMemory, .file(temporaryFile())] {
+        for location in [GraphStore.Location.inMemory, .file(try Scratch.file())] {
             let store = try await GraphStore.open(location, Entry.self)
             let result = await #expect(throws: StoreError.self) {
                 try await store.write { tx in
@@ -103,7 +103,7 @@ private struct Entry: StoredRecord {
 
 @Suite struct `Rows of one's own statements` {
     @Test func `a read reads, and refuses what writes`() async throws {
-        for location in [GraphStore.Location.inMemory, .file(temporaryFile())] {
+        for location in [GraphStore.Location.inMemory, .file(try Scratch.file())] {
             let store = try await GraphStore.open(location, Entry.self)
             try await store.write { try await $0.insert(contentsOf: (0..<3).map { Entry(id: $0, text: "\($0)") }) }
             let rows = try await store.read {

@@ -22,7 +22,7 @@ private struct Purse: StoredRecord, Equatable {
     private func open(readers: Int = 8) async throws -> GraphStore {
         var options = GraphStore.Options()
         options.readers = readers
-        let store = try await GraphStore.open(.file(temporaryFile()), options: options, Purse.self)
+        let store = try await GraphStore.open(.file(try Scratch.file()), options: options, Purse.self)
         try await store.write { tx in
             try await tx.insert(
                 contentsOf: (0..<Self.accounts).map { Purse(id: $0, money: 100, gifts: [Ref(($0 + 1) % 50)]) })

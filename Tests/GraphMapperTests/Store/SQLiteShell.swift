@@ -40,7 +40,7 @@ enum SQLiteShell {
 
     /// A new file that a script makes.
     static func file(_ script: String) throws -> String {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         try run(script, on: file)
         return file
     }

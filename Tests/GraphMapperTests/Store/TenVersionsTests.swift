@@ -8,7 +8,7 @@ import Testing
     private let library = Library(7)
 
     private func file(_ version: Int) async throws -> String {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         try await TenVersions.fill(TenVersions.open(path, version), version, library)
         return path
     }
@@ -22,7 +22,7 @@ import Testing
         #expect(try await store.checkIntegrity().isSound)
         #expect(try self.version(path) == 10)
         // The file is as a new one.
-        let new = try await TenVersions.open(temporaryFile(), 10)
+        let new = try await TenVersions.open(try Scratch.file(), 10)
         func schema(_ store: GraphStore) throws -> [[StoredValue]] {
             try store.writer.rows(
                 "SELECT type, name, tbl_name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY 2")
@@ -95,7 +95,7 @@ import Testing
         async throws
     {
         let path = try await file(1)
-        let copy = temporaryFile()
+        let copy = try Scratch.file()
         var broken = TenVersions.steps
         let step = broken[position - 1]
         broken[position - 1] = Migration(step.name) { transaction in
@@ -197,7 +197,7 @@ extension StoredValue {
     }
 
     @Test func `progress goes up to 1 in each step, and a migration can be cancelled in the middle`() async throws {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         let count = times(4000, soak: 1_000_000)
         let store = try await TenVersions.open(path, 7)
         try await store.write { tx in
@@ -267,7 +267,7 @@ extension StoredValue {
 
     /// Checks that a column whose default is the value has it in rows that were there before.
     private func oldRowsHave(_ value: Valued) async throws {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         do { try await GraphStore.open(.file(path), Bare.self).write { try await $0.insert(Bare(id: 1)) } }
         var options = GraphStore.Options()
         options.migrations = [
@@ -298,7 +298,7 @@ extension StoredValue {
     }
 
     private func file(_ codes: [String?]) async throws -> String {
-        let path = temporaryFile()
+        let path = try Scratch.file()
         let store = try await GraphStore.open(.file(path), Loose.self)
         try await store.write { tx in
             try await tx.insert(contentsOf: codes.enumerated().map { Loose(id: $0.offset, code: $0.element) })

@@ -55,7 +55,7 @@ private final class Smuggled: @unchecked Sendable {
     }
 
     @Test func `after its end a transaction does nothing`() async throws {
-        for location in [GraphStore.Location.inMemory, .file(temporaryFile())] {
+        for location in [GraphStore.Location.inMemory, .file(try Scratch.file())] {
             let store = try await open(location)
             var kept: WriteTransaction?
             try await store.write { kept = $0 }
@@ -72,7 +72,7 @@ private final class Smuggled: @unchecked Sendable {
     }
 
     @Test func `on another task it does nothing`() async throws {
-        for location in [GraphStore.Location.inMemory, .file(temporaryFile())] {
+        for location in [GraphStore.Location.inMemory, .file(try Scratch.file())] {
             let store = try await open(location)
             try await store.write { tx in
                 let smuggled = Smuggled()
