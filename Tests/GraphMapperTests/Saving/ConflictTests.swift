@@ -376,7 +376,7 @@ struct CountedRow: StoredRecord {
 
     /// By the store, by SQL of one's own, or by another program, which gives rows whatever positions it likes.
     @Test func `whoever has edited a list meanwhile, a save notices`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         defer { try? FileManager.default.removeItem(atPath: file) }
         let store = try await GraphStore.open(.file(file), TallyRow.self, MarkRow.self)
         let other = try Connection(path: file, readOnly: false, busyTimeout: 5)
@@ -430,7 +430,7 @@ struct CountedRow: StoredRecord {
     /// The store knows long lists that it has written itself, and does not read them again for an append: it has to notice
     /// whatever else is written, and what is undone.
     @Test func `a long list that is edited many times by many`() async throws {
-        let file = temporaryFile()
+        let file = try Scratch.file()
         defer { try? FileManager.default.removeItem(atPath: file) }
         let store = try await GraphStore.open(.file(file), TallyRow.self, MarkRow.self)
         let other = try Connection(path: file, readOnly: false, busyTimeout: 5)
