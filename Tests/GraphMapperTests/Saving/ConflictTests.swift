@@ -535,4 +535,40 @@ struct CountedRow: StoredRecord {
         }
         #expect(try await store.find(TallyRow.self, 0)?.marks.count == 104)
     }
+
+    @Test(arguments: [false, true]) func `of what is undone nothing is known`(_ isSavepoint: Bool) async throws {
+        let store = try await GraphStore.open(.inMemory, TallyRow.self, MarkRow.self)
+        try await store.write { tx in
+            for id in 0..<3 { try await tx.insert(MarkRow(id: id)) }
+            try await tx.insert(
+                TallyRow(id: 0, count: 0, name: "", marks: Array(repeating: Ref(0), count: KnownLists.least * 2)))
+        }
+        func opened() async throws -> (session: GraphSession, tally: Tally, marks: [Mark]) {
+            let session = GraphSession(store, TallyRow.mapping, MarkRow.mapping)
+            let marks = try await session.models(Query(MarkRow.self).sorted(by: \.id))
+            return (session, try #require(try await session.find(TallyRow.self, 0)), marks)
+        }
+        let (one, two) = (try await opened(), try await opened())
+        one.tally.marks[10] = one.marks[1]
+        try await one.session.save()
+        // Back to what the other session has read, and undone.
+        one.tally.marks[10] = one.marks[0]
+        struct Undo: Error {}
+        func save(_ tx: WriteTransaction) async throws {
+            try await one.session.save(in: tx)
+            throw Undo()
+        }
+        if isSavepoint {
+            try await store.write { tx in
+                await #expect(throws: Undo.self) { try await tx.savepoint { try await save(tx) } }
+            }
+        } else {
+            await #expect(throws: Undo.self) { try await store.write { tx in try await save(tx) } }
+        }
+        two.tally.marks.append(two.marks[2])
+        try await two.session.save()
+        let stored = try #require(try await store.find(TallyRow.self, 0)).marks.map(\.id)
+        #expect(stored[10] == 1 && stored.last == 2)
+        #expect(two.tally.marks.map(\.id) == stored)
+    }
 }
