@@ -1,6 +1,6 @@
 SOURCES = Package.swift Sources Tests Examples Benchmarks
 
-.PHONY: demo test soak races bench debian docs lint format deps
+.PHONY: demo test soak races bench bench-counts debian docs lint format deps
 
 demo: deps
 	swift run ShoppingCart
@@ -19,6 +19,12 @@ races: deps
 
 bench: deps
 	swift run -c release Benchmarks
+
+# Instructions in place of times, which repeat: `make bench-counts COUNTS="--compare OLD.json"`. Needs valgrind, the
+# Debian package of that name.
+bench-counts: deps
+	@command -v valgrind > /dev/null || { echo "install valgrind first: apt-get install valgrind"; exit 1; }
+	swift run -c release Benchmarks --counts $(COUNTS)
 
 # Debian's packages and what they depend on, stored, loaded, changed and saved. Needs a Debian system's package lists.
 PACKAGES = .build/Packages

@@ -1,5 +1,5 @@
 import Foundation
-import GraphMapper
+import GraphMapperStore
 
 /// A link of a chain that is as long as the workload.
 final class BLink {
@@ -12,7 +12,7 @@ final class BLink {
     }
 }
 
-struct LinkDTO: DTO, Identifiable {
+struct LinkDTO: StoredRecord {
     typealias Model = BLink
     let id: UUID
     let value: Int

@@ -14,6 +14,10 @@ struct Measurement: Codable {
 /// Alternates ours and the baseline, after one warm-up of each; answers with the medians.
 final class Harness {
     var filter: String?
+    /// Whether the filter is a whole name, not a part of names.
+    var isExact = false
+    /// Whether callgrind counts the rounds.
+    var isCounted = false
     var rounds = 7
     /// Runs `ours` or `baseline` in place of both: for profilers.
     var only: String?
@@ -24,7 +28,10 @@ final class Harness {
     init(filter: String?) { self.filter = filter }
 
     /// Whether any of these would run.
-    func wants(_ names: String...) -> Bool { filter.map { filter in names.contains { $0.contains(filter) } } ?? true }
+    func wants(_ names: String...) -> Bool {
+        guard let filter else { return true }
+        return isExact ? names.contains(filter) : names.contains { $0.contains(filter) }
+    }
 
     /// - Parameters:
     ///   - n: how many items one run works through; times are nanoseconds an item.
@@ -35,8 +42,9 @@ final class Harness {
         guard wants(name) else { return }
         var times: (ours: [Double], baseline: [Double]) = ([], [])
         for round in 0...rounds {
-            let (mine, first) = try await time(only == "baseline" ? baseline : ours)
-            let (theirs, second) = try await time(only == "ours" ? ours : baseline)
+            let isCounted = isCounted && round > 0
+            let (mine, first) = try await time(only == "baseline" ? baseline : ours, isCounted: isCounted)
+            let (theirs, second) = try await time(only == "ours" ? ours : baseline, isCounted: isCounted)
             guard first == second else { throw BenchmarkError("\(name): ours gives \(first), the baseline \(second)") }
             if round > 0 {
                 times.ours.append(mine / Double(n))
@@ -59,10 +67,16 @@ final class Harness {
         show(line, remark)
     }
 
+    func write(to path: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        try encoder.encode(measurements).write(to: URL(fileURLWithPath: path))
+    }
+
     private func show(_ line: Measurement, _ remark: String) {
         measurements.append(line)
         let goal = line.target.map { line.ratio <= $0 ? "≤ \($0) met" : "≤ \($0) MISSED" } ?? ""
-        let format = line.unit == "ns" || line.unit == "B" ? "%10.0f" : "%10.2f"
+        let format = ["ns", "B", "instr"].contains(line.unit) ? "%10.0f" : "%10.2f"
         print(
             line.name.padding(toLength: 24, withPad: " ", startingAt: 0)
                 + String(format: format, line.ours) + " " + String(format: format, line.baseline)
@@ -76,9 +90,13 @@ final class Harness {
         return String(format: "  was %.2f: %+.1f %%", old.ratio, (line.ratio / old.ratio - 1) * 100)
     }
 
-    private func time(_ body: () async throws -> Int) async throws -> (nanoseconds: Double, result: Int) {
+    private func time(
+        _ body: () async throws -> Int, isCounted: Bool
+    ) async throws -> (nanoseconds: Double, result: Int) {
+        if isCounted { countingStarts() }
         let start = ContinuousClock.now
         let result = try await body()
+        if isCounted { countingEnds() }
         let elapsed = ContinuousClock.now - start
         let parts = elapsed.components
         return (Double(parts.seconds) * 1e9 + Double(parts.attoseconds) / 1e9, result)

@@ -50,6 +50,7 @@ func mapByHand(_ dtos: [UserDTO]) throws -> [BUser] {
 }
 
 func benchmarkMapping(_ harness: Harness, _ workload: Workload) async throws {
+    guard harness.wants("map.nested", "map.writeback.clean", "session.find.loaded") else { return }
     let references = workload.carts.count + workload.carts.reduce(0) { $0 + $1.items.count }
     try await harness.compare("map.nested", n: references, target: 1) {
         let session = GraphSession(UserDTO.mapping, CartDTO.mapping, ItemRecord.mapping)
@@ -77,5 +78,28 @@ func benchmarkMapping(_ harness: Harness, _ workload: Workload) async throws {
             }
         }
         return changed
+    }
+
+    try await benchmarkFindLoaded(harness, session, workload)
+}
+
+/// Objects that the session has, found by their ids; by hand, in a dictionary.
+private func benchmarkFindLoaded(
+    _ harness: Harness, _ session: GraphSession, _ workload: Workload
+) async throws {
+    let ids = workload.items.map(\.id)
+    let items = Dictionary(uniqueKeysWithValues: zip(ids, try session.map(workload.items)))
+    try await harness.compare("session.find.loaded", n: ids.count * 10) {
+        var sum = 0
+        for _ in 0..<10 {
+            for id in ids { sum += try await session.find(ItemRecord.self, id)?.price ?? 0 }
+        }
+        return sum
+    } baseline: {
+        var sum = 0
+        for _ in 0..<10 {
+            for id in ids { sum += items[id]?.price ?? 0 }
+        }
+        return sum
     }
 }

@@ -46,7 +46,7 @@ final class Database {
     }
 }
 
-private func id(_ statement: OpaquePointer, _ column: Int32) throws -> UUID {
+func id(_ statement: OpaquePointer, _ column: Int32) throws -> UUID {
     guard let bytes = sqlite3_column_blob(statement, column), sqlite3_column_bytes(statement, column) == 16 else {
         throw BenchmarkError("not an id")
     }

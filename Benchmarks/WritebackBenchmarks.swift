@@ -88,6 +88,7 @@ private func openTicks(_ folder: URL, _ name: String, _ count: Int) async throws
 
 /// A save after no edit; by hand, the same fields compared with the records that were kept.
 private func benchmarkClean(_ harness: Harness) async throws {
+    guard harness.wants("writeback.clean") else { return }
     let records = (0..<200_000).map { TickRecord(id: $0, value: $0, name: "tick \($0)", others: []) }
     let session = GraphSession(TickRecord.mapping)
     let models = try session.map(records)

@@ -2,6 +2,7 @@ import Foundation
 import GraphMapperStore
 
 // `Benchmarks [--filter NAME] [--rounds N] [--only ours|baseline] [--output FILE] [--compare OLD.json] [--largest N]`,
+// or `Benchmarks --counts [--filter NAME] [--output FILE] [--compare OLD.json]`,
 // or `Benchmarks --debian PACKAGES [--plots FOLDER]`,
 // or `Benchmarks --compile-time [--records N]`,
 // or `Benchmarks --layouts SCALE,…`, 1 being some 10 MB.
@@ -12,7 +13,7 @@ func option(_ name: String) -> String? {
 }
 
 if let child = option("--child") {
-    try await runChild(child, option("--path") ?? "")
+    try await runChild(child, option("--path") ?? "", option("--size").flatMap(Int.init) ?? 0)
     exit(0)
 }
 
@@ -31,29 +32,54 @@ if let scales = option("--layouts") {
     exit(0)
 }
 
-let harness = Harness(filter: option("--filter"))
-if let rounds = option("--rounds").flatMap(Int.init) { harness.rounds = max(1, rounds) }
-if let path = option("--compare") {
-    harness.earlier = try JSONDecoder().decode(
-        [Measurement].self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+func makeHarness() throws -> Harness {
+    let harness = Harness(filter: option("--filter"))
+    harness.isExact = CommandLine.arguments.contains("--exact")
+    harness.isCounted = CommandLine.arguments.contains("--counted")
+    if let rounds = option("--rounds").flatMap(Int.init) { harness.rounds = max(1, rounds) }
+    if let path = option("--compare") {
+        harness.earlier = try JSONDecoder().decode(
+            [Measurement].self, from: Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+    harness.only = option("--only")
+    print("name                           ours   baseline   ratio  (spread)")
+    return harness
 }
-harness.only = option("--only")
-let workload = Workload()
-print("name                           ours   baseline   ratio  (spread)")
 
-try await benchmarkMapping(harness, workload)
-try await benchmarkObjects(harness, workload)
-try await benchmarkObjectDepth(harness)
-try await benchmarkJSON(harness)
-try await benchmarkDepth(harness)
-try await benchmarkStore(harness, workload)
-try await benchmarkRecords(harness, workload)
-try await benchmarkQueries(harness)
-try await benchmarkObservation(harness)
-try await benchmarkWriteback(harness)
-try await benchmarkScale(harness, largest: option("--largest").flatMap(Int.init) ?? 1_000_000)
-if #available(macOS 14, iOS 17, *) { try await benchmarkTracking(harness) }
+func runAll() async throws {
+    let (harness, workload) = (try makeHarness(), Workload())
+    try await benchmarkMapping(harness, workload)
+    try await benchmarkObjects(harness, workload)
+    try await benchmarkObjectDepth(harness)
+    try await benchmarkJSON(harness)
+    try await benchmarkDepth(harness)
+    try await benchmarkStore(harness, workload)
+    try await benchmarkRecords(harness, workload)
+    try await benchmarkQueries(harness)
+    try await benchmarkObservation(harness)
+    try await benchmarkWriteback(harness)
+    try await benchmarkScale(harness, largest: option("--largest").flatMap(Int.init) ?? 1_000_000)
+    if #available(macOS 14, iOS 17, *) { try await benchmarkTracking(harness) }
+    try harness.write(to: option("--output") ?? "bench.json")
+}
 
-let encoder = JSONEncoder()
-encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-try encoder.encode(harness.measurements).write(to: URL(fileURLWithPath: option("--output") ?? "bench.json"))
+if CommandLine.arguments.contains("--counts") {
+    let harness = try makeHarness()
+    try countInstructions(harness, filter: option("--filter"))
+    try harness.write(to: option("--output") ?? "counts.json")
+    exit(0)
+}
+
+if CommandLine.arguments.contains("--counted") {
+    // Where the main thread waits as Dispatch lets it wait, valgrind 3.19 crashes: it is kept busy here instead.
+    Task.detached {
+        do { try await runAll() } catch {
+            print(error)
+            exit(1)
+        }
+        exit(0)
+    }
+    while true { sleep(60) }
+}
+
+try await runAll()

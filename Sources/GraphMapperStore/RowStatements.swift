@@ -38,9 +38,10 @@ enum RowStatements {
 }
 
 /// The statements of one ordered link's table.
-struct LinkTable {
+final class LinkTable {
     let select: String
     let insert: String
+    /// The first row of a list, if it is empty, and its owner there.
     let insertFirst: String
     let delete: String
     let move: String
@@ -57,8 +58,7 @@ struct LinkTable {
         insertFirst =
             "INSERT INTO \(name) (\(columns)) SELECT \(marks) "
             + "WHERE NOT EXISTS (SELECT 1 FROM \(name) WHERE \(isOwner))"
-            + (link.keyColumns.isEmpty
-                ? "" : " AND EXISTS (\(RowStatements.select(link.table, [], link.keyColumns)))")
+            + (link.isOfNewRow ? "" : " AND EXISTS (\(RowStatements.select(link.table, [], link.keyColumns)))")
         delete = "DELETE FROM \(name) WHERE \(isOwner) AND position = ?"
         move = "UPDATE \(name) SET position = ? WHERE \(isOwner) AND position = ?"
     }
@@ -67,12 +67,14 @@ struct LinkTable {
     func edits(_ link: ChangeSet.Relink, of rows: [ListRow]) -> [RowStatements.Bound] {
         let edits = ListEdit.minimal(
             from: rows.map(\.target), rows.map(\.position), to: link.parted(link.targets), gap: Layout.gap)
-        return edits.map { edit in
-            switch edit {
-            case .delete(let position): (delete, link.key + [.integer(position)])
-            case .move(let from, let to): (move, [.integer(to)] + link.key + [.integer(from)])
-            case .insert(let position, let target): (insert, link.key + [.integer(position)] + target)
-            }
+        return edits.map { bound($0, link) }
+    }
+
+    func bound(_ edit: ListEdit, _ link: ChangeSet.Relink) -> RowStatements.Bound {
+        switch edit {
+        case .delete(let position): (delete, link.key + [.integer(position)])
+        case .move(let from, let to): (move, [.integer(to)] + link.key + [.integer(from)])
+        case .insert(let position, let target): (insert, link.key + [.integer(position)] + target)
         }
     }
 }
@@ -119,6 +121,31 @@ extension ReadTransaction {
                 return [table.select] + table.edits(link, of: rows).map(\.sql)
             }
         }
+    }
+
+    /// The rows of an ordered link at these places, if the whole is stored as the link has read it; else nil.
+    ///
+    /// Every row is looked at and none but these is kept. Complexity: O(the list), without an allocation a row.
+    func rows(_ table: LinkTable, _ link: ChangeSet.Relink, at places: Range<Int>) throws -> [ListRow]? {
+        let width = link.targetColumns.count
+        var rows: [ListRow] = []
+        var next = 0
+        var isSame = true
+        try connection.run(table.select, link.key) { row in
+            let values = next * width..<(next + 1) * width
+            isSame = isSame && values.upperBound <= link.base.count && row.holds(link.base[values], from: 1)
+            guard isSame, places.contains(next) else {
+                next += 1
+                return
+            }
+            next += 1
+            guard case .integer(let position) = row.value(0) else {
+                isSame = false
+                return
+            }
+            rows.append(ListRow(position: position, target: Array(link.base[values])))
+        }
+        return isSame && next * width == link.base.count ? rows : nil
     }
 
     /// The rows of an ordered link, in order.

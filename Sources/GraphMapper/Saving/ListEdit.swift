@@ -20,13 +20,16 @@ package enum ListEdit: Hashable {
         let end = (base: base.count - max(0, tail - 1), targets: targets.count - max(0, tail - 1))
         let edits = edits(
             from: Array(base[start..<end.base]), Array(positions[start..<end.base]),
-            to: Array(targets[start..<end.targets]), gap)
+            to: Array(targets[start..<end.targets]), gap: gap)
         return edits ?? renumbered(base, positions, targets, gap)
     }
 
-    /// Nil if there is no room between two neighbours.
-    private static func edits(
-        from base: [[StoredValue]], _ positions: [Int64], to targets: [[StoredValue]], _ gap: Int64
+    /// The fewest edits; nil if there is no room between two neighbours.
+    ///
+    /// - Parameters:
+    ///   - base, positions, targets: what differs, between neighbours that stay; the ends of a list need none.
+    package static func edits(
+        from base: [[StoredValue]], _ positions: [Int64], to targets: [[StoredValue]], gap: Int64
     ) -> [ListEdit]? {
         let matches = match(base, targets)
         let staying = longestRun(matches)

@@ -216,12 +216,12 @@ struct WriteOrder {
                 Edge(from: owner, to: place, reason: .parent("owner"), isFromFirst: true, isToSecond: true))
         }
         guard let target = rules.lists[link.property] else { return }
-        for key in link.parted(link.base) {
+        for key in deleted.isEmpty ? [] : link.parted(link.base) {
             guard let other = deleted[RowID(table: target, key: key)] else { continue }
             edges.append(
                 Edge(from: place, to: other, reason: .child(link.property), isFromFirst: true, isToSecond: true))
         }
-        for key in link.parted(link.targets) {
+        for key in inserted.isEmpty ? [] : link.parted(link.targets) {
             guard let other = inserted[RowID(table: target, key: key)] else { continue }
             edges.append(
                 Edge(from: other, to: place, reason: .parent(link.property), isFromFirst: true, isToSecond: true))
@@ -293,6 +293,23 @@ extension ChangeSet.Relink {
     package func parted(_ values: [StoredValue]) -> [[StoredValue]] {
         let width = max(1, targetColumns.count)
         return stride(from: 0, to: values.count, by: width).map { Array(values[$0..<min($0 + width, values.count)]) }
+    }
+
+    /// Where the list as it is to be differs from the list as read: the places of both that are left when what they share
+    /// at either end is taken away, but for one neighbour each.
+    package var differing: (base: Range<Int>, targets: Range<Int>) {
+        let width = max(1, targetColumns.count)
+        let counts = (base: base.count / width, targets: targets.count / width)
+        let most = min(counts.base, counts.targets)
+        func isSame(_ place: Int, _ other: Int) -> Bool {
+            (0..<width).allSatisfy { base[place * width + $0] == targets[other * width + $0] }
+        }
+        var head = 0
+        while head < most, isSame(head, head) { head += 1 }
+        var tail = 0
+        while tail < most - head, isSame(counts.base - 1 - tail, counts.targets - 1 - tail) { tail += 1 }
+        let (start, end) = (max(0, head - 1), max(0, tail - 1))
+        return (start..<counts.base - end, start..<counts.targets - end)
     }
 }
 

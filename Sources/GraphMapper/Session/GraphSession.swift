@@ -35,7 +35,7 @@ extension GraphBacking {
 /// A session belongs to the actor or task that made it, as its models do: it is not `Sendable`, and its async
 /// functions run on the caller's actor. Loads and saves run one after the other.
 public final class GraphSession {
-    let core = SessionCore()
+    @usableFromInline let core = SessionCore()
     private let base: (any GraphBacking)?
     /// The open transaction of a savepoint.
     var nested: (any GraphBacking)?
@@ -156,19 +156,30 @@ public final class GraphSession {
     }
 
     /// The object with this id: from the session if it has it, without a query, else from the backing.
-    public func find<D: Mappable>(_ type: D.Type, _ id: D.ID, loading: Loading = .all) async throws -> D.Model?
+    @inlinable @inline(__always) public func find<D: Mappable>(
+        _ type: D.Type, _ id: D.ID, loading: Loading = .all
+    ) async throws -> D.Model? where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        if let known = try loaded(type, id) { return known }
+        return try await fetched(type, id, loading)
+    }
+
+    /// The object with this id, if the session has it: in the app's own module, where its types are known.
+    @inlinable func loaded<D: Mappable>(_ type: D.Type, _ id: D.ID) throws -> D.Model?
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
-        if let known = try core.table(D.self).model(id) { return known }
-        return try await load(type, loading: loading) { try await $0.fetch(type, ids: [id]) }.first
+        return try core.table(type).model(id)
+    }
+
+    @usableFromInline func fetched<D: Mappable>(_ type: D.Type, _ id: D.ID, _ loading: Loading) async throws -> D.Model?
+    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try await load(type, loading: loading) { try await $0.fetch(type, ids: [id]) }.first
     }
 
     /// The object with this id: from the session if it has it, without a query, else from a source that answers at once.
     public func find<D: Mappable>(
         _ type: D.Type, _ id: D.ID, loading: Loading = .all, from source: any ImmediateSource
     ) throws -> D.Model? where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try validate()
-        if let known = try core.table(D.self).model(id) { return known }
+        if let known = try loaded(type, id) { return known }
         return try load(source.fetchNow(type, ids: [id]), loading: loading, from: source).first
     }
 

@@ -9,8 +9,8 @@ public struct Loading {
     /// How many links away from the roots objects are loaded.
     let depth: Int
 
-    private init(links: [AnyKeyPath] = [], isOnly: Bool = false, depth: Int = .max) {
-        self.links = Set(links)
+    private init(links: Set<AnyKeyPath> = [], isOnly: Bool = false, depth: Int = .max) {
+        self.links = links
         self.isOnly = isOnly
         self.depth = depth
     }
@@ -22,7 +22,7 @@ public struct Loading {
     /// Links of objects fewer than so many links away from the roots, but those marked on demand. 0 is ``none``.
     public static func depth(_ count: Int) -> Self { Self(depth: max(0, count)) }
     /// Only these links, wherever they occur, on demand or not: `[\User.cart, \ShoppingCart.items]`.
-    public static func only(_ links: [AnyKeyPath]) -> Self { Self(links: links, isOnly: true) }
+    public static func only(_ links: [AnyKeyPath]) -> Self { Self(links: Set(links), isOnly: true) }
     /// Every link but those marked on demand, and of these the ones named.
-    public static func following(_ links: [AnyKeyPath]) -> Self { Self(links: links) }
+    public static func following(_ links: [AnyKeyPath]) -> Self { Self(links: Set(links)) }
 }

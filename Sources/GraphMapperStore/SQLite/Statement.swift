@@ -148,7 +148,13 @@ final class Statement {
 
     /// Whether the current row starts with these values, bit for bit.
     func starts(with values: [StoredValue]) -> Bool {
-        for column in values.indices where !holds(values[column], Int32(column)) { return false }
+        holds(values[...], from: 0)
+    }
+
+    /// Whether the current row has these values from this column on, bit for bit.
+    func holds(_ values: ArraySlice<StoredValue>, from column: Int) -> Bool {
+        for place in values.indices
+        where !holds(values[place], Int32(column + place - values.startIndex)) { return false }
         return true
     }
 

@@ -1,9 +1,9 @@
 import Foundation
-import GraphMapperStore
 import GraphMapperTesting
 import Testing
 
 @testable import GraphMapper
+@testable import GraphMapperStore
 
 /// A note with a value of each kind that can clash, and a version if the record has one.
 final class Memory {
@@ -371,6 +371,59 @@ struct CountedRow: StoredRecord {
             try ensure(!quiet.isClash && quiet.merged.map { "\($0[0])" } == theirs.map { "\($0)" }, "one edit only")
             let same = merged(base, mine, mine)
             try ensure(!same.isClash && same.merged.map { "\($0[0])" } == mine.map { "\($0)" }, "the same edit")
+        }
+    }
+
+    /// By the store, by SQL of one's own, or by another program, which gives rows whatever positions it likes.
+    @Test func `whoever has edited a list meanwhile, a save notices`() async throws {
+        let file = try Scratch.file()
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        let store = try await GraphStore.open(.file(file), TallyRow.self, MarkRow.self)
+        let other = try Connection(path: file, readOnly: false, busyTimeout: 5)
+        try await store.write { tx in
+            for id in 0...5 { try await tx.insert(MarkRow(id: id)) }
+            try await tx.insert(TallyRow(id: 0, count: 0, name: "", marks: []))
+        }
+        func keys(_ list: [Int]) -> [[StoredValue]] { list.map { [.integer(Int64($0))] } }
+        func write(_ list: [Int], _ writer: Int) async throws {
+            guard writer > 0 else {
+                return try await store.write { tx in
+                    _ = try await tx.upsert(TallyRow(id: 0, count: 0, name: "", marks: list.map { Ref($0) }))
+                }
+            }
+            let sql =
+                ["DELETE FROM tally_marks"]
+                + list.enumerated().map { place, mark in
+                    "INSERT INTO tally_marks (owner, position, target) VALUES (0, \(place * writer), \(mark))"
+                }
+            guard writer > 2 else {
+                return try await store.write { tx in for sql in sql { try await tx.execute(sql) } }
+            }
+            for sql in ["BEGIN IMMEDIATE"] + sql + ["COMMIT"] { try other.execute(sql) }
+        }
+        let list = Gen<[Int]>.array(of: .int(in: 0...5), count: 0...6)
+        let writer = Gen<Int>.int(in: 0...4)
+        try await check(list.zip(list).zip(list).zip(writer.zip(writer)), count: times(200, soak: 5000)) {
+            lists, writers in
+            let ((base, mine), theirs) = lists
+            try await write(base, writers.0)
+            let session = GraphSession(store, TallyRow.mapping, MarkRow.mapping)
+            let marks = try await session.models(Query(MarkRow.self).sorted(by: \.id))
+            let tally = try #require(try await session.find(TallyRow.self, 0))
+            // Half of the time nobody else writes, and half of the time the same again.
+            let isOther = writers.1 % 2 == 0
+            if isOther { try await write(theirs, writers.1) }
+            tally.marks = mine.map { marks[$0] }
+            try await session.save(onConflict: .mine)
+            let merge = ListMerge(base: keys(base), mine: keys(mine), theirs: keys(isOther ? theirs : base))
+            let expected = base == mine && isOther ? keys(theirs) : merge.merged
+            let found = try #require(try await store.find(TallyRow.self, 0)).marks.map {
+                [StoredValue.integer(Int64($0.id))]
+            }
+            try ensure(found == expected, "\(found) in place of \(expected)")
+            try ensure(try await session.save().isEmpty, "a second save writes")
+            guard base != mine else { return }
+            try ensure(keys(tally.marks.map(\.id)) == expected, "the model has \(tally.marks.map(\.id))")
         }
     }
 }
