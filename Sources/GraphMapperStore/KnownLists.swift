@@ -37,7 +37,7 @@ struct KnownLists {
     }
 
     mutating func forget(_ list: ListID) {
-        if let old = lists.removeValue(forKey: list) { size -= old.count }
+        if !lists.isEmpty, let old = lists.removeValue(forKey: list) { size -= old.count }
     }
 
     mutating func forgetAll() {

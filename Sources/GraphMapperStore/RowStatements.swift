@@ -38,11 +38,12 @@ enum RowStatements {
 }
 
 /// The statements of one ordered link's table.
-struct LinkTable {
+final class LinkTable {
     let select: String
     /// The last rows, from the end.
     let last: String
     let insert: String
+    /// The first row of a list, if it is empty, and its owner there.
     let insertFirst: String
     let delete: String
     let move: String
@@ -60,8 +61,7 @@ struct LinkTable {
         insertFirst =
             "INSERT INTO \(name) (\(columns)) SELECT \(marks) "
             + "WHERE NOT EXISTS (SELECT 1 FROM \(name) WHERE \(isOwner))"
-            + (link.keyColumns.isEmpty
-                ? "" : " AND EXISTS (\(RowStatements.select(link.table, [], link.keyColumns)))")
+            + (link.isOfNewRow ? "" : " AND EXISTS (\(RowStatements.select(link.table, [], link.keyColumns)))")
         delete = "DELETE FROM \(name) WHERE \(isOwner) AND position = ?"
         move = "UPDATE \(name) SET position = ? WHERE \(isOwner) AND position = ?"
     }
@@ -129,7 +129,7 @@ extension ReadTransaction {
     /// The last rows of an ordered link, so many, if they are as the link has read them.
     func lastRows(_ table: LinkTable, _ link: ChangeSet.Relink, _ count: Int) throws -> [ListRow]? {
         let width = link.targetColumns.count
-        let rows = try connection.peekAll(table.last, link.key + [.integer(Int64(count))]).reversed()
+        let rows = try connection.rows(table.last, link.key + [.integer(Int64(count))]).reversed()
         guard rows.flatMap({ $0.dropFirst() }) == Array(link.base.suffix(count * width)) else { return nil }
         var found: [ListRow] = []
         for row in rows {

@@ -201,13 +201,14 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     /// Applies a change, or answers what is stored instead of what it expects.
     private func mismatch(of change: ChangeSet.Change) throws -> ChangeSet.Found? {
-        try checkShape(change)
         switch change {
         case .insert(let row):
+            guard row.isFit else { throw Self.misfit(change) }
             try connection.execute(try insertion(row.table, row.columns), row.values)
             connection.noteOrderly()
             log.note(.insert, row.table, row.key)
         case .update(let row):
+            guard row.isFit else { throw Self.misfit(change) }
             try noteBefore(.update, row.table, row.keyColumns, row.key, row.columns + row.unread)
             try connection.execute(
                 RowStatements.update(row), row.values + row.unreadValues + row.key + row.expected)
@@ -215,6 +216,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             connection.noteOrderly()
             if !row.isInterim { log.note(.update, row.table, row.key, row.columns + row.unread) }
         case .delete(let row):
+            guard row.isFit else { throw Self.misfit(change) }
             try noteBefore(.delete, row.table, row.keyColumns, row.key)
             try deleting(from: row.table) {
                 try connection.execute(RowStatements.delete(row), row.key + row.expected)
@@ -226,34 +228,15 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
                 return try found(row.table, row.columns, row.keyColumns, row.key)
             }
         case .relink(let link):
+            guard link.isFit else { throw Self.misfit(change) }
             if let found = try relink(link) { return found }
             log.note(link: link.property, link.table, link.key)
         }
         return nil
     }
 
-    /// Change sets are made by anybody: values that do not run in step with their columns are refused.
-    private func checkShape(_ change: ChangeSet.Change) throws {
-        let isFit: Bool
-        switch change {
-        case .insert(let row): isFit = !row.columns.isEmpty && row.columns.count == row.values.count
-        case .update(let row):
-            isFit =
-                !(row.columns.isEmpty && row.unread.isEmpty) && row.columns.count == row.values.count
-                && row.columns.count == row.expected.count && row.unread.count == row.unreadValues.count
-                && !row.key.isEmpty && row.keyColumns.count == row.key.count
-        case .relink(let link):
-            let width = link.targetColumns.count
-            isFit =
-                width > 0 && link.base.count.isMultiple(of: width) && link.targets.count.isMultiple(of: width)
-                && !link.key.isEmpty && link.ownerColumns.count == link.key.count
-        case .delete(let row):
-            isFit =
-                !row.key.isEmpty && row.keyColumns.count == row.key.count && row.columns.count == row.expected.count
-        }
-        guard isFit else {
-            throw GraphError(.misuse, "the change has not a value for each of its columns: \(change)")
-        }
+    private static func misfit(_ change: ChangeSet.Change) -> GraphError {
+        GraphError(.misuse, "the change has not a value for each of its columns: \(change)")
     }
 
     private func found(
@@ -273,7 +256,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     /// The statements of a link's table, which most often is the one before.
     private func linkTable(_ link: ChangeSet.Relink) -> LinkTable {
-        let isNew = link.keyColumns.isEmpty
+        let isNew = link.isOfNewRow
         if let last = lastLink, last.table == link.table, last.property == link.property, last.isNew == isNew {
             return last.list
         }
@@ -315,19 +298,25 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         try connection.execute(
             list.insertFirst,
             link.key + [.integer(Layout.gap)] + link.targets[..<width] + link.key
-                + (link.keyColumns.isEmpty ? [] : link.key))
+                + (link.isOfNewRow ? [] : link.key))
         if connection.changeCount == 0 {
             return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))
         }
-        let position = link.key.count
         let count = link.targets.count / width
-        try connection.executeEach(list.insert, 1..<count) { statement, place in
-            if place == 1 { try statement.bind(link.key[...], at: 0) }
-            try statement.bind(.integer(Int64(place + 1) * Layout.gap), at: position)
-            try statement.bind(link.targets[place * width..<(place + 1) * width], at: position + 1)
-        }
+        if count > 1 { try fill(connection.prepare(list.insert), link, 1..<count) }
         connection.noteOrderly(count)
         return nil
+    }
+
+    /// Adds the rows of an ordered link at these places, which nobody has taken.
+    private func fill(_ insert: Statement, _ link: ChangeSet.Relink, _ places: Range<Int>) throws {
+        let width = link.targetColumns.count
+        let position = link.key.count
+        try connection.executeEach(insert, places) { place in
+            if place == places.lowerBound { try insert.bind(link.key[...], at: 0) }
+            try insert.bind(.integer(Int64(place + 1) * Layout.gap), at: position)
+            for part in 0..<width { try insert.bind(link.targets[place * width + part], at: position + 1 + part) }
+        }
     }
 
     private func execute(_ statement: RowStatements.Bound) throws {
@@ -367,4 +356,32 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         guard !link.keyColumns.isEmpty else { return false }
         return try connection.rows(RowStatements.select(link.table, [], link.keyColumns), link.key).isEmpty
     }
+}
+
+// Change sets are made by anybody: values that do not run in step with their columns are refused.
+
+extension ChangeSet.Insertion {
+    fileprivate var isFit: Bool { !columns.isEmpty && columns.count == values.count }
+}
+
+extension ChangeSet.Update {
+    fileprivate var isFit: Bool {
+        !(columns.isEmpty && unread.isEmpty) && columns.count == values.count && columns.count == expected.count
+            && unread.count == unreadValues.count && !key.isEmpty && keyColumns.count == key.count
+    }
+}
+
+extension ChangeSet.Relink {
+    fileprivate var isFit: Bool {
+        let width = targetColumns.count
+        return width > 0 && base.count.isMultiple(of: width) && targets.count.isMultiple(of: width) && !key.isEmpty
+            && ownerColumns.count == key.count
+    }
+
+    /// Whether the row that the links are of was added just before, so that it need not be looked for.
+    var isOfNewRow: Bool { keyColumns.isEmpty }
+}
+
+extension ChangeSet.Deletion {
+    fileprivate var isFit: Bool { !key.isEmpty && keyColumns.count == key.count && columns.count == expected.count }
 }

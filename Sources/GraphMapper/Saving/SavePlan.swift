@@ -125,8 +125,8 @@ extension GraphSession {
     /// What a save would do now, in order, with the reason for each place in the order. Reads the backing where its
     /// statements depend on what is stored; touches neither the models nor the backing.
     ///
-    /// A save executes exactly this, unless somebody writes meanwhile. Complexity: O(objects held), and a prepared
-    /// statement a shape.
+    /// A save executes exactly this, unless somebody writes meanwhile; of a long list that the store knows, it reads but
+    /// the end. Complexity: O(objects held), and a prepared statement a shape.
     ///
     /// - Throws: what ``save(only:onConflict:)`` throws before it writes.
     public func plan(only scope: SaveScope = .all) async throws -> SavePlan {

@@ -108,13 +108,12 @@ final class Connection: @unchecked Sendable {
         try run(sql, values) { _ in }
     }
 
-    /// Runs one statement once for each number, prepared and found but once. What `bind` leaves alone stays bound.
-    func executeEach(_ sql: String, _ numbers: Range<Int>, bind: (Statement, Int) throws -> Void) throws {
-        let statement = try prepare(sql)
+    /// Runs a statement that somebody keeps once for each number. What `bind` leaves alone stays bound.
+    func executeEach(_ statement: Statement, _ numbers: Range<Int>, bind: (Int) throws -> Void) throws {
         defer { statement.reset() }
         for number in numbers {
-            try willRun(sql)
-            try bind(statement, number)
+            try willRun(statement.sql)
+            try bind(number)
             while try statement.step() {}
             statement.rewind()
         }
