@@ -3,11 +3,15 @@ import Foundation
 
 /// The ways in which a shop's rows can lie in a file, timed against each other by hand-written code: what the store's
 /// layout is chosen by.
-func studyLayouts(_ scales: [Int]) throws {
+///
+/// - Parameters:
+///   - scales: the sizes of the files, 1 being some 10 MB.
+///   - only: the names of the layouts that are wanted; nil for all.
+func studyLayouts(_ scales: [Int], only: [String]?) throws {
     for scale in scales {
         print("\(25_000 * scale) objects, \(110_000 * scale) references; microseconds each, and the file in MB")
         print("layout".padding(toLength: 22, withPad: " ", startingAt: 0) + LayoutStudy.columns)
-        for layout in StudiedLayout.all {
+        for layout in StudiedLayout.all where only?.contains(layout.name) ?? true {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
@@ -95,7 +99,7 @@ final class LayoutStudy {
         }
         try measure(rows) { try fill() }
         try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+        let size = try number("PRAGMA page_count") * number("PRAGMA page_size")
         // More than a few million objects at once are not what a graph is loaded for.
         if scale <= 20 { try measure(users * 11) { try expect(loadAll(), users * 10) } } else { times.append(.nan) }
         let some = (0..<1000).map { Int(hash(1, $0) % UInt64(users)) }
@@ -108,6 +112,13 @@ final class LayoutStudy {
         try measure(1000) { try owners(several.prefix(1000)) }
         times.append(Double(size) / 1e6)
         return times.map { String(format: "%12.2f", $0) }.joined()
+    }
+
+    private func number(_ sql: String) throws -> Int {
+        let statement = try database.prepare(sql)
+        defer { sqlite3_finalize(statement) }
+        guard sqlite3_step(statement) == SQLITE_ROW else { throw BenchmarkError("\(sql): no row") }
+        return Int(sqlite3_column_int64(statement, 0))
     }
 
     private func expect(_ found: Int, _ wanted: Int) throws {

@@ -5,7 +5,7 @@ import GraphMapperStore
 // or `Benchmarks --counts [--filter NAME] [--output FILE] [--compare OLD.json]`,
 // or `Benchmarks --debian PACKAGES [--plots FOLDER]`,
 // or `Benchmarks --compile-time [--records N]`,
-// or `Benchmarks --layouts SCALE,…`, 1 being some 10 MB.
+// or `Benchmarks --layouts SCALE,… [--filter LAYOUT;…]`, 1 being some 10 MB.
 func option(_ name: String) -> String? {
     CommandLine.arguments.firstIndex(of: name).flatMap { index in
         index + 1 < CommandLine.arguments.count ? CommandLine.arguments[index + 1] : nil
@@ -28,7 +28,9 @@ if CommandLine.arguments.contains("--compile-time") {
 }
 
 if let scales = option("--layouts") {
-    try studyLayouts(scales.split(separator: ",").compactMap { Int($0) })
+    try studyLayouts(
+        scales.split(separator: ",").compactMap { Int($0) },
+        only: option("--filter")?.split(separator: ";").map(String.init))
     exit(0)
 }
 

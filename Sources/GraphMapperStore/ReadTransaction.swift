@@ -215,11 +215,6 @@ public class ReadTransaction: ImmediateSource {
         }
     }
 
-    private static func isSame(_ left: (UInt64, UInt64)?, _ right: (UInt64, UInt64)?) -> Bool {
-        guard let left, let right else { return false }
-        return left == right
-    }
-
     /// One link property's lists of all the rows.
     private func gather(
         _ name: String, _ columns: (owner: [String], target: [String]), _ choice: RowChoice, isOfKey: Bool
@@ -238,13 +233,13 @@ public class ReadTransaction: ImmediateSource {
             let cursor = statement.cursor(nil)
             var start = 0
             var owner: RowKey?
-            var words: (UInt64, UInt64)?
+            var last = Statement.ShortKey.other
             var isKept = false
             while try statement.step() {
-                // Most keys are one value of sixteen bytes, and most rows have the owner of the row before.
-                let found = width == 1 ? statement.words(0) : nil
-                if !Self.isSame(words, found) {
-                    words = found
+                // Most rows have the owner of the row before.
+                let found = width == 1 ? statement.shortKey(0) : .other
+                if found == .other || found != last {
+                    last = found
                     let next = RowKey(statement, 0..<width)
                     if next != owner {
                         if let owner, isKept { ranges[owner] = start..<rows.count }
@@ -254,10 +249,10 @@ public class ReadTransaction: ImmediateSource {
                     }
                 }
                 guard isKept else { continue }
-                if end == width + 1, let target = statement.words(width) {
-                    rows.append(sixteen: target)
-                } else {
-                    for column in width..<end { try rows.append(cursor, column: column) }
+                switch end == width + 1 ? statement.shortKey(width) : .other {
+                case .integer(let number): rows.append(integer: number)
+                case .sixteen(let first, let second): rows.append(sixteen: (first, second))
+                case .other: for column in width..<end { try rows.append(cursor, column: column) }
                 }
             }
             if let owner, isKept { ranges[owner] = start..<rows.count }

@@ -13,15 +13,15 @@ public final class LinkLists {
 /// is being decoded. A target whose key has several columns takes as many cells.
 ///
 /// Cells are kept as the engine had them, so that an app's record type decodes them where its own types are known. Keys
-/// of sixteen bytes, as UUIDs are, lie one after the other as long as there are no others.
+/// that are all of sixteen bytes, as UUIDs are, or all whole numbers, lie one after the other.
 public final class LinkRows {
     /// The cells of the current row's targets.
     @exclusivity(unchecked) public var current: Range<Int> = 0..<0
     // Exclusivity is not checked at run time: an engine fills the rows, then they are read, and no closure of an app
     // reaches them.
     @exclusivity(unchecked) private var cells: ContiguousArray<StoredCell> = []
-    /// Whether there are only cells of sixteen bytes: ``cells`` then is empty, and the arena says it all.
-    @exclusivity(unchecked) private var isUniform = true
+    /// What all cells are, if they are alike: ``cells`` then is empty, and the arena says it all.
+    @exclusivity(unchecked) private var form = Form.empty
     @exclusivity(unchecked) private var arena: UnsafeMutableRawBufferPointer = .allocate(byteCount: 1024, alignment: 8)
     @exclusivity(unchecked) private var used = 0
 
@@ -30,8 +30,22 @@ public final class LinkRows {
 
     deinit { arena.deallocate() }
 
+    /// What cells are.
+    @usableFromInline enum Form {
+        case empty, sixteen, integers, mixed
+
+        /// The bytes that each takes, if all are alike.
+        var width: Int? {
+            switch self {
+            case .empty, .mixed: nil
+            case .sixteen: 16
+            case .integers: 8
+            }
+        }
+    }
+
     /// How many cells there are, of all rows.
-    public var count: Int { isUniform ? used / 16 : cells.count }
+    public var count: Int { form.width.map { used / $0 } ?? cells.count }
 
     /// Takes the target, or a part of its key, in a column of an engine's row.
     ///
@@ -47,16 +61,36 @@ public final class LinkRows {
         if found == StorageClass.null.rawValue {
             throw GraphError(.conversion, "the list of links holds null, which is no key")
         }
+        if found == StorageClass.integer.rawValue { return append(integer: Int64(bitPattern: cell.bits)) }
         append(StoredCell(cell: cell, storage: found))
     }
 
     /// Takes a key of sixteen bytes, as two words.
     package func append(sixteen words: (UInt64, UInt64)) {
-        guard isUniform, used + 16 <= arena.count, let start = arena.baseAddress else {
-            return withUnsafeBytes(of: words) { append($0, StorageClass.blob.rawValue) }
-        }
-        start.storeBytes(of: words, toByteOffset: used, as: (UInt64, UInt64).self)
-        used += 16
+        if hasForm(.sixteen) { return keep(words) }
+        withUnsafeBytes(of: words) { append($0, StorageClass.blob.rawValue) }
+    }
+
+    /// Takes a whole number.
+    package func append(integer number: Int64) {
+        if hasForm(.integers) { return keep(number) }
+        var cell = Cell()
+        cell.bits = UInt64(bitPattern: number)
+        spread()
+        cells.append(StoredCell(cell: cell, storage: StorageClass.integer.rawValue))
+    }
+
+    /// Whether all cells are so; none are whatever the first one is.
+    private func hasForm(_ wanted: Form) -> Bool {
+        if form == .empty { form = wanted }
+        return form == wanted
+    }
+
+    private func keep<T>(_ value: T) {
+        let size = MemoryLayout<T>.size
+        if used + size > arena.count { grow(to: used + size) }
+        UnsafeMutableRawBufferPointer(rebasing: arena[used...]).storeBytes(of: value, as: T.self)
+        used += size
     }
 
     /// Takes a value that is at hand: the target, or a part of its key.
@@ -64,9 +98,7 @@ public final class LinkRows {
         var cell = Cell()
         switch value {
         case .null: append(StoredCell(cell: cell, storage: StorageClass.null.rawValue))
-        case .integer(let number):
-            cell.bits = UInt64(bitPattern: number)
-            append(StoredCell(cell: cell, storage: StorageClass.integer.rawValue))
+        case .integer(let number): append(integer: number)
         case .real(let number):
             cell.bits = number.bitPattern
             append(StoredCell(cell: cell, storage: StorageClass.real.rawValue))
@@ -79,7 +111,7 @@ public final class LinkRows {
     /// Forgets the cells.
     package func removeAll() {
         cells.removeAll(keepingCapacity: true)
-        isUniform = true
+        form = .empty
         used = 0
         current = 0..<0
     }
@@ -109,7 +141,7 @@ public final class LinkRows {
     }
 
     private func append(_ bytes: UnsafeRawBufferPointer, _ storage: Int32) {
-        if isUniform, bytes.count == 16, storage == StorageClass.blob.rawValue {
+        if bytes.count == 16, storage == StorageClass.blob.rawValue, hasForm(.sixteen) {
             _ = keep(bytes)
             return
         }
@@ -127,33 +159,41 @@ public final class LinkRows {
 
     /// Gives each of the cells until now an entry of its own.
     private func spread() {
-        guard isUniform else { return }
-        isUniform = false
-        for start in stride(from: 0, to: used, by: 16) {
+        guard form != .mixed else { return }
+        let width = form.width
+        let storage = form == .integers ? StorageClass.integer : .blob
+        form = .mixed
+        guard let width else { return }
+        for start in stride(from: 0, to: used, by: width) {
             var cell = Cell()
-            (cell.count, cell.bits) = (16, UInt64(start))
-            cells.append(StoredCell(cell: cell, storage: StorageClass.blob.rawValue))
+            if storage == .integer {
+                cell.bits = arena.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+            } else {
+                (cell.count, cell.bits) = (16, UInt64(start))
+            }
+            cells.append(StoredCell(cell: cell, storage: storage.rawValue))
         }
     }
 
     /// Copies bytes to the arena and answers where they lie in it.
     private func keep(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
-        if arena.count - used < bytes.count {
-            let larger = UnsafeMutableRawBufferPointer.allocate(
-                byteCount: max(arena.count * 2, used + bytes.count), alignment: 8)
-            larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: arena[..<used]))
-            arena.deallocate()
-            arena = larger
-        }
+        if arena.count - used < bytes.count { grow(to: used + bytes.count) }
         UnsafeMutableRawBufferPointer(rebasing: arena[used...]).copyMemory(from: bytes)
         used += bytes.count
         return UInt64(used - bytes.count)
     }
 
-    /// The current row's targets, if they are keys of sixteen bytes, one after the other.
-    @usableFromInline var currentKeys: UnsafeRawBufferPointer? {
-        guard isUniform, current.upperBound * 16 <= used else { return nil }
-        return UnsafeRawBufferPointer(rebasing: arena[current.lowerBound * 16..<current.upperBound * 16])
+    private func grow(to count: Int) {
+        let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: max(arena.count * 2, count), alignment: 8)
+        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: arena[..<used]))
+        arena.deallocate()
+        arena = larger
+    }
+
+    /// The current row's targets one after the other, if all are of this form.
+    @usableFromInline func currentKeys(_ wanted: Form) -> UnsafeRawBufferPointer? {
+        guard form == wanted, let width = form.width, current.upperBound * width <= used else { return nil }
+        return UnsafeRawBufferPointer(rebasing: arena[current.lowerBound * width..<current.upperBound * width])
     }
 
     /// Calls `body` with a cursor whose columns are the cells.

@@ -50,8 +50,8 @@ extension Ref: ListElement {
         let rows = lists.properties[position.list]
         let range = rows.current
         guard !range.isEmpty else { return [] }
-        if D.ID.self == UUID.self, let keys = rows.currentKeys {
-            // A reference is its id and nothing else, and a UUID is stored as its sixteen bytes.
+        if let form = keyForm, let keys = rows.currentKeys(form) {
+            // A reference is its id and nothing else, and is stored as its bytes.
             return [Self](unsafeUninitializedCapacity: range.count) { list, count in
                 UnsafeMutableRawBufferPointer(list).copyMemory(from: keys)
                 count = range.count
@@ -65,6 +65,11 @@ extension Ref: ListElement {
             while Int(place.column) < range.upperBound { list.append(try read(cells, at: &place)) }
             return list
         }
+    }
+    /// What rows of links hold of ids that are stored as they lie in memory.
+    @inlinable static var keyForm: LinkRows.Form? {
+        if D.ID.self == UUID.self { return .sixteen }
+        return D.ID.self == Int64.self || D.ID.self == Int.self && Int.bitWidth == 64 ? .integers : nil
     }
     /// The targets' keys, one after the other.
     @inlinable public static func encodeList(_ list: [Self], into values: inout [StoredValue]) {

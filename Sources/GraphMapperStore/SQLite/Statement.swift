@@ -137,13 +137,24 @@ final class Statement {
         }
     }
 
-    /// The sixteen bytes in a column of the current row, as two words; nil if it holds something else.
-    func words(_ column: Int32) -> (UInt64, UInt64)? {
+    /// What most keys are.
+    enum ShortKey: Equatable {
+        case integer(Int64)
+        case sixteen(UInt64, UInt64)
+        case other
+    }
+
+    /// The key in a column of the current row.
+    func shortKey(_ column: Int32) -> ShortKey {
         let value = sqlite3_column_value(handle, column)
-        guard sqlite3_value_type(value) == SQLITE_BLOB, let start = sqlite3_value_blob(value),
-            sqlite3_value_bytes(value) == 16
-        else { return nil }
-        return start.loadUnaligned(as: (UInt64, UInt64).self)
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+        case SQLITE_BLOB:
+            guard let start = sqlite3_value_blob(value), sqlite3_value_bytes(value) == 16 else { return .other }
+            let words = start.loadUnaligned(as: (UInt64, UInt64).self)
+            return .sixteen(words.0, words.1)
+        default: return .other
+        }
     }
 
     /// Whether the current row starts with these values, bit for bit.
