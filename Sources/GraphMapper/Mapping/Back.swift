@@ -5,7 +5,7 @@ where
     D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C
 {
     public let step: Step<D>
-    @usableFromInline init(_ step: Step<D>) { self.step = step }
+    @usableFromInline init(_ tasks: StepTasks<D>) { step = Step(tasks) }
 
     /// From a required `Ref` to an optional property of the model, usually weak. Saving an object whose owner is gone
     /// throws.
@@ -17,7 +17,7 @@ where
         self.init(
             .back(
                 from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }, answer: { try Step<D>.required($0, from()) }))
+                set: { $0[keyPath: to()] = $1 }, answer: { try StepTasks<D>.required($0, from()) }))
     }
 
     /// From an optional `Ref` to an optional property of the model, usually weak.
@@ -38,18 +38,18 @@ where
         self.init(
             .back(
                 from, to, get: { $0.pointee[keyPath: from] }, model: { $0[keyPath: to] }, set: { _, _ in },
-                answer: { try Step<D>.required($0, from) }, isFixed: true))
+                answer: { try StepTasks<D>.required($0, from) }, isFixed: true))
     }
 }
 
-extension Step {
+extension StepTasks {
     /// - Parameter isFixed: whether the model keeps the owner that it was made with, which then is never an edit.
     @inlinable @inline(__always)
     static func back<C: Mappable, V>(
         _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Ref<C>?,
         model: @escaping (D.Model) -> C.Model?,
         set: @escaping (D.Model, C.Model?) -> Void, answer: @escaping (Ref<C>?) throws -> V, isFixed: Bool = false
-    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+    ) -> StepTasks<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         func owner(_ object: D.Model, _ stored: Ref<C>?, _ core: SessionCore) throws -> Ref<C>? {
             let table = try core.table(D.self)
             let owners = try core.table(C.self)
@@ -70,7 +70,7 @@ extension Step {
             }
             return try decide(object, slot, stored, named: model(object), holding, table, owners, from, isFixed)
         }
-        var step = Step<D>()
+        var step = StepTasks<D>()
         step.property = from
         step.modelPath = to
         step.targets = [C.self]
@@ -112,7 +112,7 @@ extension Step {
             for index in table.arrived.prefix(table.followed[index]) {
                 let slot = Int(table.slots[Int(index)])
                 guard let object = table.model(at: slot) else { continue }
-                if table.snapshots[slot] != nil, !isUntouched(slot, object) { continue }
+                if table.snapshots.has(slot), !isUntouched(slot, object) { continue }
                 guard let ref = table.withPointer(to: Int(index), of: table.incoming, get) else {
                     set(object, nil)
                     holding.name(slot, owner: -1)

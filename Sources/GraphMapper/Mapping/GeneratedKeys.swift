@@ -9,15 +9,15 @@ extension Field where D.ID == V, V == W, V: FixedWidthInteger {
     /// again. A new object with another id is inserted under that one. Until it is saved, a plan shows the object under a
     /// number that no row has.
     public var generated: Self {
-        var step = step
+        var step = step.tasks
         guard let raw = step.idOf, let path = step.modelPath as? ReferenceWritableKeyPath<D.Model, V> else {
             step.mistake = "the id that the database is to give is a let of the model; make it a var"
             return Self(step)
         }
         let keys = GeneratedKeys<D.Model, V>()
-        step.idOf = { model in
-            let id = raw(model)
-            return id == 0 ? keys.standIn(for: model) : id
+        step.idOf = { object in
+            let id = raw(object)
+            return id == 0 ? keys.standIn(for: unsafeDowncast(object, to: D.Model.self)) : id
         }
         step.answer = { [idOf = step.idOf] model, _, _, answers in answers.put(idOf?(model) ?? 0) }
         step.keys = KeyGiver(

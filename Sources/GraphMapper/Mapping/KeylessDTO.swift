@@ -33,32 +33,25 @@ extension Mapping where D: KeylessDTO {
     public init(_ make: @escaping (D) throws -> D.Model, @MappingBuilder<D> properties: () -> [Step<D>]) {
         let places = Places<D.Model>()
         self.init(
-            steps: properties() + [.place(places)], passes: Passes(placing: places),
-            make: { dto, _ in try make(dto.pointee) })
+            steps: properties() + [Step(.place(places))], passes: Passes(),
+            make: { dto, _ in try make(dto.assumingMemoryBound(to: D.self).pointee) })
+        place(places)
+    }
+
+    @usableFromInline mutating func place(_ places: Places<D.Model>) {
+        offerPlaced = { table, dtos in
+            for dto in dtos { withUnsafePointer(to: dto) { _ = table.offer($0, as: places.nextRoot()) } }
+        }
+        placedRoots = places.takeRoots
+        noteMade = places.put
     }
 }
 
-extension Step where D: KeylessDTO {
+extension StepTasks where D: KeylessDTO {
     /// In the place of the entry for an id.
-    @usableFromInline static func place(_ places: Places<D.Model>) -> Step<D> {
-        var step = Step<D>()
-        step.idOf = { places.place(of: $0) }
+    @usableFromInline static func place(_ places: Places<D.Model>) -> StepTasks<D> {
+        var step = StepTasks<D>()
+        step.idOf = { places.place(of: unsafeDowncast($0, to: D.Model.self)) }
         return step
-    }
-}
-
-extension Passes where D: KeylessDTO {
-    @inlinable @inline(__always) init(placing places: Places<D.Model>) {
-        self.init(
-            make: { table in
-                table.adopt()
-                let isProgress = try table.makeEach()
-                for id in table.made { if let model = table.model(id) { places.put(model, at: id) } }
-                return isProgress
-            },
-            offerAll: { table, dtos in
-                for dto in dtos { withUnsafePointer(to: dto) { _ = table.offer($0, as: places.nextRoot()) } }
-            },
-            models: { table, _ in try places.takeRoots().map { try table.required($0) } })
     }
 }

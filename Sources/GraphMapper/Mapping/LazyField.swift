@@ -29,14 +29,14 @@ extension Field {
     }
 }
 
-extension Step {
+extension StepTasks {
     /// - Parameter conversion: nil is what cannot be stored, and is not written.
     @inlinable @inline(__always)
     static func lazy<V: Storable, W>(
         _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Lazy<V>,
         model: @escaping (D.Model) -> W, set: @escaping (D.Model, W) -> Void, _ conversion: Conversion<V?, W>
-    ) -> Step<D> {
-        var step = Step<D>()
+    ) -> StepTasks<D> {
+        var step = StepTasks<D>()
         step.property = from
         step.modelPath = to
         step.isSame = { Lazy.isSame(get($0), get($1)) }

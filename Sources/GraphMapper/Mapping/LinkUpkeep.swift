@@ -1,5 +1,152 @@
 /// What links need besides loading and saving. None of it is on a hot path.
-extension Step {
+extension StepTasks {
+    /// What links to one model share; `id` is the target's.
+    @usableFromInline static func upkeepOfOne<C: Mappable>(
+        _: C.Type, _ from: AnyKeyPath, _ to: AnyKeyPath, _ id: @escaping (UnsafePointer<D>) -> C.ID?,
+        _ model: @escaping (D.Model) -> C.Model?, _ set: @escaping (D.Model, C.Model?) -> Void
+    ) -> StepTasks<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        var step = StepTasks<D>()
+        step.property = from
+        step.modelPath = to
+        step.targets = [C.self]
+        step.isSame = { areSame(id($0), id($1)) }
+        step.isEmpty = { model($0) == nil }
+        step.objects = { model($0).map { [$0] } ?? [] }
+        step.assign = { set($0, $1.first as? C.Model) }
+        step.letGo = { table, core, bit in
+            letGo(
+                table, core, C.self, bit, ids: { id($0).map { [$0] } ?? [] }, linked: { model($0).map { [$0] } ?? [] })
+        }
+        step.freeze = { freeze($0, model, set) }
+        step.before = { table, slot, core in
+            guard let targets = try? core.table(C.self) else { return [] }
+            let old = table.withPointer(to: slot, of: table.snapshots, id)
+            return old.flatMap { targets.model($0) }.map { [$0] } ?? []
+        }
+        step.drop = { object, core, all in
+            guard let target = model(object) else { return }
+            if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
+        }
+        step.restore = { dto, object, core in
+            restore([value(of: dto, id)].compactMap { $0 }, C.self, core) { set(object, $0.first) }
+        }
+        step.forEachEdge = { table, core, body in
+            forEachEdge(to: C.self, table, core, { id($0).map { [(nil, $0)] } ?? [] }, body)
+        }
+        return step
+    }
+
+    /// What links to many models share.
+    ///
+    /// - Parameter haveIDs: whether the closure is true for the place and the id of every target.
+    @usableFromInline static func upkeepOfMany<C: Mappable>(
+        _: C.Type, _ from: AnyKeyPath, _ to: AnyKeyPath,
+        _ haveIDs: @escaping (UnsafePointer<D>, (Int, C.ID) -> Bool) -> Bool,
+        _ models: @escaping (D.Model) -> [C.Model], _ set: @escaping (D.Model, [C.Model]) -> Void
+    ) -> StepTasks<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        var step = StepTasks<D>()
+        step.property = from
+        step.modelPath = to
+        step.targets = [C.self]
+        step.isWhole = true
+        step.isMany = true
+        step.isSame = { left, right in
+            let (left, right) = (targetIDs(left, haveIDs), targetIDs(right, haveIDs))
+            return left.count == right.count && left.indices.allSatisfy { areSame(left[$0], right[$0]) }
+        }
+        step.isEmpty = { models($0).isEmpty }
+        step.objects = { models($0) }
+        step.assign = { set($0, $1.compactMap { $0 as? C.Model }) }
+        step.letGo = { table, core, bit in
+            letGo(table, core, C.self, bit, ids: { targetIDs($0, haveIDs) }, linked: { models($0) })
+        }
+        step.before = { table, slot, core in
+            guard let targets = try? core.table(C.self) else { return [] }
+            return table.withPointer(to: slot, of: table.snapshots) { targetIDs($0, haveIDs) }.compactMap(targets.model)
+        }
+        step.drop = { object, core, all in dropTargets(object, C.self, core, all, models, set) }
+        step.restore = { dto, object, core in
+            restore(value(of: dto) { targetIDs($0, haveIDs) }, C.self, core) { set(object, $0) }
+        }
+        step.setAside = { object, _, _ in setAside(object, models, set) }
+        step.freeze = { freeze($0, models, set) }
+        step.forEachEdge = { table, core, body in
+            forEachEdge(to: C.self, table, core, { targetIDs($0, haveIDs).enumerated().map { ($0, $1) } }, body)
+        }
+        return step
+    }
+
+    /// What links that the other side's foreign key holds need.
+    @usableFromInline static func upkeepByKey<C: Mappable>(
+        _ foreignKey: AnyKeyPath, _ to: AnyKeyPath, _ key: @escaping (UnsafePointer<C>) -> D.ID?,
+        _ get: @escaping (D.Model) -> [C.Model], _ set: @escaping (D.Model, [C.Model]) -> Void, _ isList: Bool
+    ) -> StepTasks<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        var step = StepTasks<D>()
+        step.modelPath = to
+        step.inverse = foreignKey
+        step.targets = [C.self]
+        step.isMany = isList
+        step.gather = { table, range, _, core in
+            try core.table(C.self).wantHeld(by: foreignKey, table.mapping.passes.arrivedIDs(table, range))
+        }
+        step.before = { table, slot, core in
+            guard let object = table.model(at: slot), let holding = try? core.table(C.self).holding(foreignKey) else {
+                return []
+            }
+            let gone = letGoHeld(table, core, C.self, foreignKey, key: key, linked: { get($0) })
+            return get(object).filter { holding.held(slot, $0) } + gone.filter { $0.1 === object }.map(\.0)
+        }
+        step.drop = { object, core, all in dropTargets(object, C.self, core, all, get, set) }
+        step.objects = { get($0) }
+        step.assign = { set($0, $1.compactMap { $0 as? C.Model }) }
+        step.letGo = { table, core, _ in
+            letGoHeld(table, core, C.self, foreignKey, key: key, linked: { get($0) })
+        }
+        step.forEachEdge = { table, core, body in
+            guard let targets = try? core.table(C.self) else { return }
+            var counts: [Int32: Int] = [:]
+            for child in targets.arrived {
+                let owner = targets.withPointer(to: Int(child), of: targets.incoming, key)
+                guard let index = owner.flatMap({ table.indices[IDKey($0)] }) else { continue }
+                body(index, targets, child, isList ? counts[index, default: 0] : nil)
+                counts[index, default: 0] += 1
+            }
+        }
+        step.attach = { core in attach(C.self, foreignKey, get, set, core, isList: isList) }
+        step.restoreHeld = { table, slots, core in restoreHeld(table, slots, foreignKey, key, get, set, core) }
+        step.setAside = { object, _, _ in setAside(object, get, set) }
+        step.freeze = { freeze($0, get, set) }
+        return step
+    }
+
+    /// What links to nested DTOs need.
+    @usableFromInline mutating func nest<C: Mappable>(
+        _: C.Type, _ path: AnyKeyPath, in get: @escaping (UnsafePointer<D>) -> [C],
+        of models: @escaping (D.Model) -> [C.Model], isList: Bool
+    ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        nestedModels = { object, core, visit in
+            let targets = try core.table(C.self)
+            for target in models(object) where !targets.isDeleted(target) { visit(targets, target) }
+        }
+        nested = { dto, visit in
+            let name = D.schema.property(at: path)?.name ?? "?"
+            for (index, child) in Self.value(of: dto, get).enumerated() {
+                visit(C.self, child, isList ? "\(name)[\(index)]" : name)
+            }
+        }
+    }
+
+    /// Takes from a link to many all targets, or those that are deleted.
+    private static func dropTargets<C: Mappable>(
+        _ object: D.Model, _: C.Type, _ core: SessionCore, _ all: Bool, _ models: (D.Model) -> [C.Model],
+        _ set: (D.Model, [C.Model]) -> Void
+    ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        let old = models(object)
+        guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
+        let new = all ? [] : old.filter { !targets.isDeleted($0) }
+        if new.count < old.count { set(object, new) }
+    }
+
     /// Sets a link to the objects of these ids, if the session has them all.
     @usableFromInline static func restore<C: Mappable>(
         _ ids: [C.ID], _: C.Type, _ core: SessionCore, _ set: ([C.Model]) -> Void
@@ -67,7 +214,7 @@ extension Step {
         }
         guard !changed.isEmpty else { return }
         for slot in targets.snapshots.indices {
-            guard let owner = targets.snapshots[slot].flatMap({ Step<C>.value(of: $0, key) }),
+            guard let owner = targets.snapshots[slot].flatMap({ StepTasks<C>.value(of: $0, key) }),
                 let child = targets.model(at: slot)
             else {
                 continue

@@ -5,7 +5,7 @@ where
 {
     /// What the session does with this entry.
     public internal(set) var step: Step<D>
-    @usableFromInline init(_ step: Step<D>) { self.step = step }
+    @usableFromInline init(_ tasks: StepTasks<D>) { step = Step(tasks) }
 
     /// By an optional `Ref`.
     @inlinable @inline(__always)
@@ -13,10 +13,13 @@ where
         _ from: @autoclosure @escaping () -> KeyPath<D, Ref<C>?>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, C.Model?>
     ) {
+        let model: (D.Model) -> C.Model? = { $0[keyPath: to()] }
         self.init(
-            .reference(
-                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }, answer: { $0 }))
+            OnePlace(from()), by: Ref<C>?.self, from(), to(), get: { model(unsafeDowncast($0, to: D.Model.self)) },
+            set: { object, target in
+                unsafeDowncast(object, to: D.Model.self)[keyPath: to()] =
+                    target.map { unsafeDowncast($0, to: C.Model.self) }
+            })
     }
 
     /// By a required `Ref` into an optional property.
@@ -25,10 +28,13 @@ where
         _ from: @autoclosure @escaping () -> KeyPath<D, Ref<C>>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, C.Model?>
     ) {
+        let model: (D.Model) -> C.Model? = { $0[keyPath: to()] }
         self.init(
-            .reference(
-                from(), to(), get: { $0.value(at: from()) }, model: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }, answer: { try Step<D>.required($0, from()) }))
+            OnePlace(from()), by: Ref<C>.self, from(), to(), get: { model(unsafeDowncast($0, to: D.Model.self)) },
+            set: { object, target in
+                unsafeDowncast(object, to: D.Model.self)[keyPath: to()] =
+                    target.map { unsafeDowncast($0, to: C.Model.self) }
+            })
     }
 
     /// By a required `Ref` into a required property, which the model's initializer has filled.
@@ -36,10 +42,22 @@ where
     public init(_ from: KeyPath<D, Ref<C>>, _ to: KeyPath<D.Model, C.Model>) {
         let settable = to as? ReferenceWritableKeyPath<D.Model, C.Model>
         self.init(
-            .reference(
-                from, to, get: { $0.pointee[keyPath: from] }, model: { $0[keyPath: to] },
-                set: { model, target in if let settable, let target { model[keyPath: settable] = target } },
-                answer: { try Step<D>.required($0, from) }))
+            OnePlace(from), by: Ref<C>.self, from, to,
+            get: { unsafeDowncast($0, to: D.Model.self)[keyPath: to] },
+            set: { object, target in
+                guard let settable, let target else { return }
+                unsafeDowncast(object, to: D.Model.self)[keyPath: settable] = unsafeDowncast(target, to: C.Model.self)
+            })
+    }
+
+    @inlinable @inline(__always)
+    init(
+        _ place: OnePlace<C.ID>, by link: Any.Type, _ from: AnyKeyPath, _ to: AnyKeyPath,
+        get: @escaping (AnyObject) -> AnyObject?, set: @escaping (AnyObject, AnyObject?) -> Void
+    ) {
+        let link = IDLink(
+            LinkedType(C.self, by: link), place, get: get, set: set, missing: StepTasks<D>.missing(from))
+        self.init(StepTasks(link, to: C.self, from, to, place, get: get, set: set))
     }
 
     /// The other side holds the foreign key.
@@ -91,7 +109,7 @@ where
     /// Not followed by a load unless asked for.
     public var onDemand: Self {
         var copy = self
-        copy.step.isOnDemand = true
+        copy.step.tasks.isOnDemand = true
         return copy
     }
 }
@@ -103,7 +121,7 @@ where
 {
     /// What the session does with this entry.
     public internal(set) var step: Step<D>
-    @usableFromInline init(_ step: Step<D>) { self.step = step }
+    @usableFromInline init(_ tasks: StepTasks<D>) { step = Step(tasks) }
 
     /// By an ordered list of `Ref`s, which may repeat.
     @inlinable @inline(__always)
@@ -111,10 +129,21 @@ where
         _ from: @autoclosure @escaping () -> KeyPath<D, [Ref<C>]>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, [C.Model]>
     ) {
+        let models: (D.Model) -> [C.Model] = { $0[keyPath: to()] }
         self.init(
-            .list(
-                from(), to(), get: { $0.value(at: from()) }, models: { $0[keyPath: to()] },
-                set: { $0[keyPath: to()] = $1 }))
+            ManyPlace(from()), by: [Ref<C>].self, from(), to(),
+            get: { unsafeBitCast(models(unsafeDowncast($0, to: D.Model.self)), to: [AnyObject].self) },
+            set: { unsafeDowncast($0, to: D.Model.self)[keyPath: to()] = unsafeBitCast($1, to: [C.Model].self) })
+    }
+
+    // Arrays of objects are laid out alike, whatever the class.
+    @inlinable @inline(__always)
+    init(
+        _ place: ManyPlace<C.ID>, by link: Any.Type, _ from: AnyKeyPath, _ to: AnyKeyPath,
+        get: @escaping (AnyObject) -> [AnyObject], set: @escaping (AnyObject, [AnyObject]) -> Void
+    ) {
+        let link = IDLink(LinkedType(C.self, by: link), place, get: get, set: set)
+        self.init(StepTasks(link, toMany: C.self, from, to, place, get: get, set: set))
     }
 
     /// The other side holds the foreign key.
@@ -162,24 +191,31 @@ where
     public init(_ from: KeyPath<D, Set<Ref<C>>>, _ to: ReferenceWritableKeyPath<D.Model, Set<C.Model>>)
     where C.Model: Hashable {
         func ids(_ dto: UnsafePointer<D>) -> Set<IDKey<C.ID>> { Set(dto.pointee[keyPath: from].map { IDKey($0.id) }) }
-        var step: Step<D> = .list(
-            from, to, get: { Array($0.pointee[keyPath: from]) }, models: { Array($0[keyPath: to]) },
-            set: { $0[keyPath: to] = Set($1) })
-        step.isSame = { ids($0) == ids($1) }
-        step.isClean = { snapshot, object, core in
+        let place = ManyPlace<C.ID>(offset: nil) {
+            $0.assumingMemoryBound(to: D.self).pointee[keyPath: from].map(\.id)
+        }
+        self.init(
+            place, by: Set<Ref<C>>.self, from, to, get: { Array(unsafeDowncast($0, to: D.Model.self)[keyPath: to]) },
+            set: { object, targets in
+                unsafeDowncast(object, to: D.Model.self)[keyPath: to] =
+                    Set(targets.map { unsafeDowncast($0, to: C.Model.self) })
+            })
+        var tasks = step.tasks
+        tasks.isSame = { ids($0) == ids($1) }
+        tasks.isClean = { snapshot, object, core in
             let targets = try core.table(C.self)
             let (old, new) = (ids(snapshot), object[keyPath: to])
             return old.count == new.count
                 && new.allSatisfy { !targets.isDeleted($0) && old.contains(IDKey(targets.mapping.idOf($0))) }
         }
-        step.encode = { $0.pointee[keyPath: from].encode(into: &$1) }
-        step.answer = { object, _, core, answers in
+        tasks.encode = { $0.pointee[keyPath: from].encode(into: &$1) }
+        tasks.answer = { object, _, core, answers in
             let targets = try core.table(C.self)
             let models = object[keyPath: to].filter { !targets.isDeleted($0) }
             answers.put(Set(models.map { Ref<C>(targets.mapping.idOf($0)) }))
         }
-        step.isSet = true
-        self.init(step)
+        tasks.isSet = true
+        step = Step(tasks)
     }
 
     /// Nested DTOs.
@@ -201,7 +237,7 @@ where
     /// Not followed by a load unless asked for.
     public var onDemand: Self {
         var copy = self
-        copy.step.isOnDemand = true
+        copy.step.tasks.isOnDemand = true
         return copy
     }
 }

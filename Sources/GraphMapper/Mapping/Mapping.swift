@@ -4,13 +4,13 @@ public typealias Mappable = DTO & Identifiable
 /// How one DTO type becomes one model type and back. A value; not `Sendable`, so that it may hold key paths to
 /// main-actor properties.
 public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-    @usableFromInline let steps: [Step<D>]
-    @usableFromInline let passes: Passes<D>
+    @usableFromInline let steps: [StepTasks<D>]
+    let passes: Passes<D.ID>
     // The steps' closures, chained by task: a loop over an array of closures would retain each.
     @usableFromInline let isSame: (UnsafePointer<D>, UnsafePointer<D>) -> Bool
-    @usableFromInline let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
-    @usableFromInline let readAll: (UnsafePointer<D>, D.Model) throws -> Void
-    @usableFromInline let visit: Visit?
+    let isClean: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
+    let readAll: (UnsafePointer<D>, D.Model) throws -> Void
+    let visit: Visit?
     /// The links, with what a load asks of them at each level.
     let followed: [Followed]
     @usableFromInline let hasNested: Bool
@@ -19,13 +19,20 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     /// Whether a DTO may leave a property open.
     @usableFromInline let hasGaps: Bool
     /// For each property of the schema, the step that covers it.
-    @usableFromInline let entries: [Int?]
-    /// What appends the stored values of a row's columns, and of its ordered links with their places in the schema.
-    @usableFromInline let columns: [(UnsafePointer<D>, inout [StoredValue]) -> Void]
-    @usableFromInline let lists: [(place: Int, encode: (UnsafePointer<D>, inout [StoredValue]) -> Void)]
+    let entries: [Int?]
+    /// What appends the stored values of a row's columns, and of each ordered link, with its place in the schema.
+    let columns: Encode
+    let lists: [(place: Int, encode: Encode)]
+    /// What appends the stored values of a row's key.
+    let key: Encode
     /// Makes a model; throws ``NotYet`` when one that it needs is not made.
-    @usableFromInline let make: (UnsafePointer<D>, SessionCore) throws -> D.Model
-    @usableFromInline let idOf: (D.Model) -> D.ID
+    let make: (UnsafeRawPointer, SessionCore) throws -> AnyObject
+    /// For DTOs without an id: what takes them in by their place, the places of those that were taken in last, and what
+    /// notes where a model came from.
+    var offerPlaced: ((Table<D>, [D]) -> Void)?
+    var placedRoots: (() -> [D.ID])?
+    var noteMade: ((D.Model, D.ID) -> Void)?
+    @usableFromInline let idOf: (AnyObject) -> D.ID
     private let hasID: Bool
     let mistakes: [String]
     /// Calls back when a property of the model is set; nil if nobody listens.
@@ -36,7 +43,9 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     ///   - properties: one entry for each property of the schema.
     @inlinable @inline(__always)
     public init(_ make: @escaping (D) throws -> D.Model, @MappingBuilder<D> properties: () -> [Step<D>]) {
-        self.init(steps: properties(), passes: Passes(), make: { dto, _ in try make(dto.pointee) })
+        self.init(
+            steps: properties(), passes: Passes(),
+            make: { dto, _ in try make(dto.assumingMemoryBound(to: D.self).pointee) })
     }
 
     /// For models that must be given other models when they are made.
@@ -53,51 +62,56 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         self.init(
             steps: properties(), needed: needed, passes: Passes(),
             make: { dto, core in
-                try make(dto.pointee, repeat try (each L).needed(dto.pointee[keyPath: each link], core))
+                let dto = dto.assumingMemoryBound(to: D.self).pointee
+                return try make(dto, repeat try (each L).needed(dto[keyPath: each link], core))
             })
     }
 
     @usableFromInline
     init(
-        steps unnumbered: [Step<D>], needed: Set<AnyKeyPath> = [], passes: Passes<D>,
-        make: @escaping (UnsafePointer<D>, SessionCore) throws -> D.Model
+        steps unnumbered: [Step<D>], needed: Set<AnyKeyPath> = [], passes: Passes<D.ID>,
+        make: @escaping (UnsafeRawPointer, SessionCore) throws -> AnyObject
     ) {
-        var steps = unnumbered
+        var steps = unnumbered.map(\.tasks)
         for index in steps.indices { steps[index].isNeeded = steps[index].property.map(needed.contains) ?? false }
         let links = steps.indices.filter { steps[$0].link != nil }
         for (bit, index) in zip(0..<64, links) { steps[index].bit = 1 << UInt64(bit) }
         self.steps = steps
         objects = D.schema.objects as? ObjectAccess<D>
-        self.passes = objects.map(passes.reading) ?? passes
-        // By hand: an array of closures, or a generic function over them, would wrap each in two more.
-        var (isSame, isClean, readAll, visit): (Comparison?, Check?, Read?, Visit?) = (nil, nil, nil, nil)
-        for step in steps {
-            if let next = step.isSame { isSame = Self.both(isSame, next) }
-            isClean = Self.both(isClean, step.isClean)
-            if let next = step.read { readAll = Self.both(readAll, next) }
-            if let next = step.visit { visit = Self.both(visit, next) }
-        }
-        self.isSame = isSame ?? { _, _ in true }
-        self.isClean = isClean ?? { _, _, _ in true }
-        self.readAll = readAll ?? { _, _ in }
-        self.visit = visit
+        self.passes = passes
+        isSame = Self.comparison(steps.filter { $0.isSame != nil }[...])
+        isClean = Self.check(steps[...])
+        readAll = Self.read(steps.filter { $0.read != nil }[...])
+        let visited = steps.filter { $0.visit != nil }
+        visit = visited.isEmpty ? nil : Self.visit(visited[...])
         followed = steps.enumerated().compactMap { Followed($0.offset, $0.element) }
         hasNested = steps.contains { $0.offerNested != nil }
         hasGaps = steps.contains { $0.gap != nil }
         entries = D.schema.properties.map { property in steps.firstIndex { $0.property == property.path } }
         let properties = D.schema.properties
-        func encoder(_ place: Int) -> (UnsafePointer<D>, inout [StoredValue]) -> Void {
+        func encoder(_ place: Int) -> Encode {
             let property = properties[place]
             return steps.lazy.filter { $0.property == property.path }.compactMap(\.encode).first
                 ?? { property.encode($0.pointee, &$1) }
         }
-        columns = properties.indices.filter { !properties[$0].isNested && !properties[$0].isList }.map(encoder)
+        func encoder(_ places: ArraySlice<Int>) -> Encode {
+            guard let place = places.first else { return { _, _ in } }
+            let first: Encode = encoder(place)
+            guard places.count > 1 else { return first }
+            let rest: Encode = encoder(places.dropFirst())
+            return {
+                first($0, &$1)
+                rest($0, &$1)
+            }
+        }
+        columns = encoder(properties.indices.filter { !properties[$0].isNested && !properties[$0].isList }[...])
+        key = properties.firstIndex(where: \.isKey).map(encoder) ?? { $0.pointee.id.encode(into: &$1) }
         lists = properties.indices.filter { properties[$0].isList }.map { ($0, encoder($0)) }
         self.make = make
         var mistakes: [String] = []
         let name = D.schema.name
-        let key = D.schema.key?.path
-        if let id = steps.lazy.compactMap({ $0.property == key ? $0.idOf : nil }).first {
+        let keyPath = D.schema.key?.path
+        if let id = steps.lazy.compactMap({ $0.property == keyPath ? $0.idOf : nil }).first {
             idOf = id
             hasID = true
         } else {
@@ -165,7 +179,7 @@ extension Mapping {
         let isNeeded: Bool
         let isOnDemand: Bool
 
-        init?(_ index: Int, _ step: Step<D>) {
+        init?(_ index: Int, _ step: StepTasks<D>) {
             guard let gather = step.gather else { return nil }
             self.index = index
             self.gather = gather
@@ -178,33 +192,80 @@ extension Mapping {
 
     @usableFromInline typealias Comparison = (UnsafePointer<D>, UnsafePointer<D>) -> Bool
     @usableFromInline typealias Check = (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
+    typealias Encode = (UnsafePointer<D>, inout [StoredValue]) -> Void
     @usableFromInline typealias Read = (UnsafePointer<D>, D.Model) throws -> Void
 
-    @usableFromInline typealias Visit = (D.Model, Int, SessionCore) throws -> Void
+    @usableFromInline typealias Visit = (AnyObject, Int, SessionCore) throws -> Void
 
-    private static func both(_ first: Comparison?, _ second: @escaping Comparison) -> Comparison {
-        guard let first else { return second }
-        return { first($0, $1) && second($0, $1) }
+    // One closure for the closures of all steps. By hand: an array of closures, or a generic function over them, would wrap
+    // each in two more. Three are called by one, since each call into the chain costs as much as a comparison.
+
+    private static func comparison(_ steps: ArraySlice<StepTasks<D>>) -> Comparison {
+        guard let first = steps.first?.isSame else { return { _, _ in true } }
+        guard steps.count > 1 else { return first }
+        guard steps.count > 3, let second = steps[steps.startIndex + 1].isSame,
+            let third = steps[steps.startIndex + 2].isSame
+        else {
+            let rest = comparison(steps.dropFirst())
+            return { first($0, $1) && rest($0, $1) }
+        }
+        let rest = comparison(steps.dropFirst(3))
+        return { first($0, $1) && second($0, $1) && third($0, $1) && rest($0, $1) }
     }
 
-    private static func both(_ first: Check?, _ second: @escaping Check) -> Check {
-        guard let first else { return second }
-        return { try first($0, $1, $2) && second($0, $1, $2) }
+    private static func check(_ steps: ArraySlice<StepTasks<D>>) -> Check {
+        guard let step = steps.first else { return { _, _, _ in true } }
+        let first = step.isClean
+        guard steps.count > 1 else { return first }
+        guard steps.count > 3 else {
+            let rest = check(steps.dropFirst())
+            return { try first($0, $1, $2) && rest($0, $1, $2) }
+        }
+        let second = steps[steps.startIndex + 1].isClean
+        let third = steps[steps.startIndex + 2].isClean
+        let rest = check(steps.dropFirst(3))
+        return { try first($0, $1, $2) && second($0, $1, $2) && third($0, $1, $2) && rest($0, $1, $2) }
     }
 
-    private static func both(_ first: Read?, _ second: @escaping Read) -> Read {
-        guard let first else { return second }
+    private static func read(_ steps: ArraySlice<StepTasks<D>>) -> Read {
+        guard let first = steps.first?.read else { return { _, _ in } }
+        guard steps.count > 1 else { return first }
+        guard steps.count > 3, let second = steps[steps.startIndex + 1].read,
+            let third = steps[steps.startIndex + 2].read
+        else {
+            let rest = read(steps.dropFirst())
+            return {
+                try first($0, $1)
+                try rest($0, $1)
+            }
+        }
+        let rest = read(steps.dropFirst(3))
         return {
             try first($0, $1)
             try second($0, $1)
+            try third($0, $1)
+            try rest($0, $1)
         }
     }
 
-    private static func both(_ first: Visit?, _ second: @escaping Visit) -> Visit {
-        guard let first else { return second }
+    private static func visit(_ steps: ArraySlice<StepTasks<D>>) -> Visit {
+        guard let first = steps.first?.visit else { return { _, _, _ in } }
+        guard steps.count > 1 else { return first }
+        guard steps.count > 3, let second = steps[steps.startIndex + 1].visit,
+            let third = steps[steps.startIndex + 2].visit
+        else {
+            let rest = visit(steps.dropFirst())
+            return {
+                try first($0, $1, $2)
+                try rest($0, $1, $2)
+            }
+        }
+        let rest = visit(steps.dropFirst(3))
         return {
             try first($0, $1, $2)
             try second($0, $1, $2)
+            try third($0, $1, $2)
+            try rest($0, $1, $2)
         }
     }
 }

@@ -17,7 +17,7 @@ extension One {
             .open(
                 from(), to(), get: { .value([$0.value(at: from())]) },
                 models: { $0[keyPath: to()].map { [$0] } ?? [] }, set: { $0[keyPath: to()] = $1.first },
-                answer: { try Step<D>.requiredDTO($0.value?.first, from()) }, isList: false))
+                answer: { try StepTasks<D>.requiredDTO($0.value?.first, from()) }, isList: false))
     }
 
     /// A nested DTO that a payload may leave out: unset leaves the link alone, null clears it.
@@ -65,7 +65,7 @@ extension Many {
     }
 }
 
-extension Step {
+extension StepTasks {
     @usableFromInline static func requiredDTO<C>(_ dto: C?, _ path: AnyKeyPath) throws -> C {
         if let dto { return dto }
         throw GraphError(
@@ -79,10 +79,10 @@ extension Step {
         _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Tristate<[C]>,
         models: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void,
         answer: @escaping (Tristate<[C]>) throws -> V, isList: Bool, isPartial: Bool = false
-    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+    ) -> StepTasks<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         let link = OpenLink<D, C>(from, get: get, models: models, set: set, isPartial: isPartial)
         // What does not differ from a link that says everything, that one's step does.
-        var step = Step<D>.nestedMany(from, to, get: { get($0).value ?? [] }, models: models, set: set)
+        var step = StepTasks<D>.nestedMany(from, to, get: { get($0).value ?? [] }, models: models, set: set)
         if !isList {
             step.nested = { dto, visit in for child in link.children(dto) { visit(C.self, child, link.name) } }
         }

@@ -1,12 +1,32 @@
+/// What a session does with an entry of a mapping.
+public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+    /// Holds the tasks, which take a kilobyte: an app's module would have code to copy them for each record.
+    private indirect enum Box {
+        case tasks(StepTasks<D>)
+    }
+
+    private var box: Box
+    var tasks: StepTasks<D> {
+        get {
+            switch box {
+            case .tasks(let tasks): tasks
+            }
+        }
+        set { box = .tasks(newValue) }
+    }
+
+    @usableFromInline init(_ tasks: StepTasks<D>) { box = .tasks(tasks) }
+}
+
 /// What an entry of a mapping does, one closure a task. Entries form the closures where the types are known.
 ///
 /// The closures of the loops take DTOs by pointer: as values they would be copied at every call, since a closure in a
 /// generic struct is called through a thunk.
-public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+@usableFromInline struct StepTasks<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     /// The DTO's property that the step covers; nil for links that the other side's foreign key holds.
     @usableFromInline var property: AnyKeyPath?
     /// The model's id, for the step that covers `id`.
-    @usableFromInline var idOf: ((D.Model) -> D.ID)?
+    @usableFromInline var idOf: ((AnyObject) -> D.ID)?
     /// Throws if the DTO's value cannot be converted. Run before any model is touched.
     @usableFromInline var check: ((UnsafePointer<D>) throws -> Void)?
     /// Whether two DTOs store the same here; nil for nested DTOs, which their own table compares.
@@ -30,7 +50,7 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// Sets the links of DTOs from that place on, which the load does not follow, to what the session has anyway.
     @usableFromInline var linkKnown: ((Table<D>, Int, SessionCore) throws -> Void)?
     /// Tells the session of the models that this one links to, on the way back.
-    @usableFromInline var visit: ((D.Model, Int, SessionCore) throws -> Void)?
+    @usableFromInline var visit: ((AnyObject, Int, SessionCore) throws -> Void)?
     /// Whether the model's link is nil or empty, which means "unknown" in a link that was never filled.
     @usableFromInline var isEmpty: ((D.Model) -> Bool)?
     /// Offers the nested DTOs of copies of what the load has already.

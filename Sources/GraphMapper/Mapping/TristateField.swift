@@ -61,13 +61,13 @@ extension Field {
         .conversion, "null cannot clear a property that is not optional; leave it out, or make the model's optional")
 }
 
-extension Step {
+extension StepTasks {
     @inlinable @inline(__always)
     static func tristate<V: Storable, W>(
         _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> Tristate<V>,
         model: @escaping (D.Model) -> W, set: @escaping (D.Model, W) -> Void, _ conversion: Conversion<V?, W>
-    ) -> Step<D> {
-        var step = Step<D>()
+    ) -> StepTasks<D> {
+        var step = StepTasks<D>()
         step.property = from
         step.modelPath = to
         step.isSame = { Tristate.agree(get($0), get($1), V?.isSame) }

@@ -9,11 +9,11 @@ public struct Version<D: Mappable>: MappingEntry where D.Model: AnyObject, D.ID:
 
     /// The property that counts. The model does not have it.
     public init(_ from: KeyPath<D, Int>) {
-        var step = Step<D>()
+        var step = StepTasks<D>()
         step.property = from
         step.isVersion = true
         step.isSame = { $0.pointee[keyPath: from] == $1.pointee[keyPath: from] }
         step.answer = { _, snapshot, _, answers in answers.put(snapshot?.pointee[keyPath: from] ?? 1) }
-        self.step = step
+        self.step = Step(step)
     }
 }

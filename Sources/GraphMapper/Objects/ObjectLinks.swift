@@ -74,10 +74,10 @@ extension Back where D: AnyObject, C: AnyObject {
         _ from: @autoclosure @escaping () -> KeyPath<D, C?>,
         _ to: @autoclosure @escaping () -> ReferenceWritableKeyPath<D.Model, C.Model?>
     ) {
-        var step: Step<D> = .back(
+        var step: StepTasks<D> = .back(
             from(), to(), get: { $0.pointee[keyPath: from()].map { Ref<C>($0.id) } }, model: { $0[keyPath: to()] },
             set: { $0[keyPath: to()] = $1 }, answer: { $0 })
-        let link = Step<D>.place(of: from())
+        let link = StepTasks<D>.place(of: from())
         let answer = step.answer
         step.answer = { object, snapshot, core, answers in
             let place = answers.end
@@ -101,7 +101,7 @@ extension Back where D: AnyObject, C: AnyObject {
             if let target = object[keyPath: to()], !targets.isDeleted(target) { visit(targets, target) }
         }
         step.follow(link, C.self, isList: false)
-        step.attach = { core in Step<D>.keepStubs(from(), C.self, core) }
+        step.attach = { core in StepTasks<D>.keepStubs(from(), C.self, core) }
         self.init(step)
     }
 }
@@ -114,7 +114,7 @@ extension Table where D: AnyObject {
     }
 }
 
-extension Step where D: AnyObject {
+extension StepTasks where D: AnyObject {
     /// The place of a link among the schema's object links.
     @usableFromInline static func place(of path: AnyKeyPath) -> Int {
         D.schema.properties.filter(\.isObjectLink).firstIndex { $0.path == path } ?? -1
@@ -152,8 +152,8 @@ extension Step where D: AnyObject {
     static func objectLink<C: ObjectDTO>(
         _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> C?,
         model: @escaping (D.Model) -> C.Model?, set: @escaping (D.Model, C.Model?) -> Void
-    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        var step: Step<D> = .toOne(C.self, from, to, id: { get($0)?.id }, model: model, set: set)
+    ) -> StepTasks<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        var step: StepTasks<D> = .toOne(C.self, from, to, id: { get($0)?.id }, model: model, set: set)
         step.isSame = { areSame(get($0)?.id, get($1)?.id) }
         step.answer = { object, _, core, answers in
             let targets = try core.table(C.self)
@@ -174,8 +174,8 @@ extension Step where D: AnyObject {
     static func objectLinks<C: ObjectDTO, List: RandomAccessCollection>(
         _: C.Type, _ from: AnyKeyPath, _ to: AnyKeyPath, get: @escaping (UnsafePointer<D>) -> List,
         models: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void
-    ) -> Step<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C, List.Element == C {
-        var step: Step<D> = .toMany(
+    ) -> StepTasks<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C, List.Element == C {
+        var step: StepTasks<D> = .toMany(
             C.self, from, to, count: { get($0).count }, models: models, set: set,
             haveIDs: { dto, isID in
                 for (index, target) in get(dto).enumerated() where !isID(index, target.id) { return false }
@@ -225,7 +225,7 @@ extension Step where D: AnyObject {
         }
         linked = { table, token, core, visit in
             guard let pool = table.pool, let targets = pool.target(C.self, link) else { return }
-            let name = Step<D>.name(of: link)
+            let name = StepTasks<D>.name(of: link)
             for (place, edge) in pool.range(link, token).enumerated() {
                 let target = pool.links[link].tokens[edge]
                 visit(C.self, targets.objects[Int(target)], isList ? "\(name)[\(place)]" : name)

@@ -16,7 +16,7 @@ extension One {
     /// What happens to the linked object when this one is deleted. Without it, ``DeleteRule/nullify``.
     public func onDelete(_ rule: DeleteRule) -> Self {
         var copy = self
-        copy.step.rule = rule
+        copy.step.tasks.rule = rule
         return copy
     }
 }
@@ -25,7 +25,7 @@ extension Many {
     /// What happens to the linked objects when this one is deleted. Without it, ``DeleteRule/nullify``.
     public func onDelete(_ rule: DeleteRule) -> Self {
         var copy = self
-        copy.step.rule = rule
+        copy.step.tasks.rule = rule
         return copy
     }
 }
@@ -115,15 +115,15 @@ extension Table {
             + identity.dropped.values.compactMap { ($0 as? D.Model).map { (nil, $0) } }
     }
 
-    private func name(of step: Step<D>) -> String {
+    private func name(of step: StepTasks<D>) -> String {
         D.schema.properties.first { $0.path == step.property }?.name ?? step.modelPath.map { "\($0)" } ?? "?"
     }
 
-    private func target(_ step: Step<D>) -> AnyTable? {
+    private func target(_ step: StepTasks<D>) -> AnyTable? {
         step.targets.first.flatMap { core.tables[TypeKey($0)] }
     }
 
-    private func checkLoaded(_ step: Step<D>, _ slot: Int?, _ model: D.Model) throws {
+    private func checkLoaded(_ step: StepTasks<D>, _ slot: Int?, _ model: D.Model) throws {
         guard let slot, snapshot(slot) != nil, filled[slot] & step.bit == 0 else { return }
         throw unloaded(step, model, "say what is deleted with the object")
     }
@@ -205,7 +205,7 @@ extension SessionCore {
     func isDeletedAnywhere(_ object: AnyObject) -> Bool { order.contains { $0.holds(object) && $0.isHidden(object) } }
 }
 
-extension Step {
+extension StepTasks {
     /// What loaded links have led to, and no longer do, each with its owner; of links that `D`'s own row holds.
     @usableFromInline static func letGo<C: Mappable>(
         _ table: Table<D>, _ core: SessionCore, _: C.Type, _ bit: UInt64, ids: (UnsafePointer<D>) -> [C.ID],
@@ -214,7 +214,7 @@ extension Step {
         guard let targets = try? core.table(C.self) else { return [] }
         var found: [(AnyObject, AnyObject)] = []
         for slot in table.snapshots.indices {
-            guard table.snapshots[slot] != nil, let model = table.model(at: slot), !table.isDeleted(model),
+            guard table.snapshots.has(slot), let model = table.model(at: slot), !table.isDeleted(model),
                 table.filled[slot] & bit != 0
             else { continue }
             let before = table.withPointer(to: slot, of: table.snapshots, ids)
@@ -249,7 +249,7 @@ extension Step {
         let holding = targets.holding(foreignKey)
         var found: [(AnyObject, AnyObject)] = []
         for slot in targets.snapshots.indices {
-            guard targets.snapshots[slot] != nil, let child = targets.model(at: slot),
+            guard targets.snapshots.has(slot), let child = targets.model(at: slot),
                 let id = targets.withPointer(to: slot, of: targets.snapshots, key), let place = table.identity.slot(id),
                 let owner = table.model(at: place), !table.isDeleted(owner), holding.held(place, child),
                 !linked(owner).contains(where: { $0 === child })

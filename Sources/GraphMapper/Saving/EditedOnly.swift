@@ -69,7 +69,7 @@ extension Table {
 
     /// Visits what is to be visited; true if there was anything.
     func walkPartially() throws -> Bool {
-        for model in added { try slot(of: model) }
+        try walkAdded()
         var isProgress = false
         while let slot = partial?.next() {
             isProgress = true
@@ -78,7 +78,7 @@ extension Table {
             reach(slot, model)
         }
         let start = walked
-        guard try mapping.passes.walk(self) else { return isProgress }
+        guard try walkEach() else { return isProgress }
         for slot in start..<walked { if let model = model(at: slot) { reach(slot, model) } }
         return true
     }
@@ -131,7 +131,7 @@ extension Table {
         let known = try partial.compared.filter { $0 < partial.firstNew }.union(referrers(before: partial.firstNew))
         return try (known.sorted() + new).filter { slot in
             guard let model = model(at: slot) else { return false }
-            guard snapshots[slot] != nil, !identity.deleted.contains(slot), !vanished.contains(slot) else {
+            guard snapshots.has(slot), !identity.deleted.contains(slot), !vanished.contains(slot) else {
                 return true
             }
             return try !isClean(mapping.isClean, slot, model) && isDirty(slot, model)
@@ -146,7 +146,7 @@ extension Table {
         }
         guard !links.isEmpty else { return [] }
         return try identity.models.indices.prefix(end).filter { slot in
-            guard let model = model(at: slot), snapshots[slot] != nil else { return false }
+            guard let model = model(at: slot), snapshots.has(slot) else { return false }
             return try links.contains { try !isClean($0.isClean, slot, model) }
         }
     }

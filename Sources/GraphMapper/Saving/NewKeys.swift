@@ -55,7 +55,7 @@ extension Table {
     func keyedSince() -> () -> Void {
         guard keys != nil else { return {} }
         let stored = Set(
-            snapshots.indices.compactMap { snapshots[$0] == nil ? nil : identity.models[$0].map(ObjectIdentifier.init) }
+            snapshots.indices.compactMap { !snapshots.has($0) ? nil : identity.models[$0].map(ObjectIdentifier.init) }
         )
         return { [self] in
             for case let object? in identity.models where !stored.contains(ObjectIdentifier(object)) {

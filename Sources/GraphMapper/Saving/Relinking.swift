@@ -35,7 +35,7 @@ extension Table {
     func followingEdits() throws -> [() -> Void] { try mapping.steps.flatMap { try $0.relink?(self, core) ?? [] } }
 }
 
-extension Step {
+extension StepTasks {
     /// What makes back-references, and the links of the owners, say the same. The session's notes are left alone, so that
     /// both are still edits.
     ///

@@ -126,14 +126,15 @@ extension Table {
     func remembered() -> () -> Void {
         let (slots, models, deleted) = (identity.slots, identity.models, identity.deleted)
         let (dropped, evicted) = (identity.dropped, identity.evicted)
-        let (snapshots, filled, added, vanished) = (snapshots, filled, added, vanished)
+        let (rows, filled, added, vanished) = (snapshots.copy(), filled, added, vanished)
         let (edited, baselines, adoptable) = (edited, baselines, adoptable)
         let elsewhere = elsewhere
         let notes = holdings.mapValues { ($0.held, $0.named) }
         return { [self] in
             (identity.slots, identity.models, identity.deleted) = (slots, models, deleted)
             (identity.dropped, identity.evicted) = (dropped, evicted)
-            (self.snapshots, self.filled, self.added, self.vanished) = (snapshots, filled, added, vanished)
+            snapshots.set(to: rows)
+            (self.filled, self.added, self.vanished) = (filled, added, vanished)
             (self.edited, self.baselines, self.adoptable) = (edited, baselines, adoptable)
             self.elsewhere = elsewhere
             tracking?.keep(models.lazy.compactMap { $0 })

@@ -22,14 +22,23 @@
         start.deallocate()
     }
 
+    // Not inlined: an app's module has these once a type, and not once a property.
+
     /// Puts one value on top.
-    @inlinable func put<V>(_ value: V) {
+    @inlinable @inline(never) func put<V>(_ value: V) {
         let place = end + Self.unit
         let top = place + Self.size(of: V.self)
         if top > capacity { grow(to: top) }
         (start + end).initializeMemory(as: Any.Type.self, to: V.self)
         (start + place).initializeMemory(as: V.self, to: value)
         end = top
+    }
+
+    /// Puts a value on top for one of another type that lies in memory in the same way.
+    @inlinable func put<V>(_ value: V, as type: Any.Type) {
+        let place = end
+        put(value)
+        (start + place).storeBytes(of: type, as: Any.Type.self)
     }
 
     /// Puts a value on top as what it is inside the box.
@@ -39,7 +48,7 @@
     }
 
     /// The next value, which is gone then.
-    @inlinable func take<V>(_ name: StaticString) throws -> V {
+    @inlinable @inline(never) func take<V>(_ name: StaticString) throws -> V {
         guard next < end else { throw missing(name) }
         guard (start + next).load(as: Any.Type.self) == V.self else { return try cast(name) }
         let place = next + Self.unit

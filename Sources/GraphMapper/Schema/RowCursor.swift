@@ -47,7 +47,7 @@ public struct RowCursor {
     func cell(_ wanted: StorageClass, _ column: Int32) throws -> Cell {
         var cell = Cell()
         let found = functions.pointee.cell(handle, column, wanted.rawValue, &cell)
-        if found != wanted.rawValue { throw ColumnMismatch(column: column, wanted: wanted.rawValue, found: found) }
+        if found != wanted.rawValue { throw mismatch(column, wanted, found) }
         return cell
     }
 
@@ -58,7 +58,12 @@ public struct RowCursor {
         let found = functions.pointee.cell(handle, column, wanted.rawValue, &cell)
         if found == wanted.rawValue { return cell }
         if found == StorageClass.null.rawValue { return nil }
-        throw ColumnMismatch(column: column, wanted: wanted.rawValue, found: found)
+        throw mismatch(column, wanted, found)
+    }
+
+    // Out of line, since each property of a record would make an error otherwise.
+    @usableFromInline func mismatch(_ column: Int32, _ wanted: StorageClass, _ found: Int32) -> any Error {
+        ColumnMismatch(column: column, wanted: wanted.rawValue, found: found)
     }
 
     @inlinable func isNull(_ column: Int32) -> Bool {

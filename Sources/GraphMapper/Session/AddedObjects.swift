@@ -1,13 +1,13 @@
 /// Objects that the app has added, in order, each once. Adding and taking out cost O(1), amortized.
-@usableFromInline struct AddedObjects<Model: AnyObject> {
-    @usableFromInline var objects: [Model?] = []
-    @usableFromInline var places: [ObjectIdentifier: Int] = [:]
+struct AddedObjects {
+    private var objects: [AnyObject?] = []
+    private var places: [ObjectIdentifier: Int] = [:]
 
-    @inlinable var isEmpty: Bool { places.isEmpty }
+    var isEmpty: Bool { places.isEmpty }
 
-    @inlinable func contains(_ object: Model) -> Bool { places[ObjectIdentifier(object)] != nil }
+    func contains(_ object: AnyObject) -> Bool { places[ObjectIdentifier(object)] != nil }
 
-    @inlinable mutating func append(_ object: Model) {
+    mutating func append(_ object: AnyObject) {
         guard !contains(object) else { return }
         places[ObjectIdentifier(object)] = objects.count
         objects.append(object)
@@ -20,19 +20,19 @@
         if places.count * 2 < objects.count { self = Self(objects.compactMap { $0 }) }
     }
 
-    @inlinable mutating func removeAll(where isGone: (Model) throws -> Bool) rethrows {
-        var kept: [Model] = []
+    mutating func removeAll(where isGone: (AnyObject) throws -> Bool) rethrows {
+        var kept: [AnyObject] = []
         for object in self where try !isGone(object) { kept.append(object) }
         self = Self(kept)
     }
 
-    @inlinable init() {}
+    init() {}
 
-    @inlinable init(_ objects: [Model]) {
+    init(_ objects: [AnyObject]) {
         for object in objects { append(object) }
     }
 }
 
 extension AddedObjects: Sequence {
-    @inlinable func makeIterator() -> some IteratorProtocol<Model> { objects.lazy.compactMap { $0 }.makeIterator() }
+    func makeIterator() -> some IteratorProtocol<AnyObject> { objects.lazy.compactMap { $0 }.makeIterator() }
 }

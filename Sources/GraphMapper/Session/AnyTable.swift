@@ -1,6 +1,43 @@
 /// A session's table of one DTO type, whatever the type.
 public class AnyTable {
-    init() {}
+    @usableFromInline unowned final let core: SessionCore
+    /// The identity map, whatever its ids are.
+    @usableFromInline final let held: HeldModels
+    /// What the source last answered, or a save last wrote, by slot.
+    @usableFromInline final let snapshotRows: AnyRows
+    /// One bit a step: whether the model's link was ever filled.
+    @exclusivity(unchecked) @usableFromInline final var filled: ContiguousArray<UInt64> = []
+
+    // Exclusivity is not checked at run time for what the loops touch (the checks were a tenth of a load): no closure of a
+    // mapping can reach a table, and a session is confined to one task.
+
+    /// The DTOs of the load under way, by index.
+    @usableFromInline final let incomingRows: AnyRows
+    /// Indices in the order in which their DTOs came.
+    @exclusivity(unchecked) @usableFromInline final var arrived: ContiguousArray<Int32> = []
+    /// For each step, the targets' indices, in the order of `arrived`; -1 for one that the session has.
+    @exclusivity(unchecked) @usableFromInline final var edges: [ContiguousArray<Int32>] = []
+    /// For each step, how many of `arrived` have had their links followed: always the first ones.
+    @exclusivity(unchecked) @usableFromInline final var followed: [Int] = []
+    @exclusivity(unchecked) @usableFromInline final var slots: ContiguousArray<Int32> = []
+    @exclusivity(unchecked) @usableFromInline final var unmade: [Int32] = []
+    /// How many slots the walk under way has visited.
+    @exclusivity(unchecked) final var walked = 0
+
+    init(_ core: SessionCore, _ held: HeldModels, _ snapshots: AnyRows, _ incoming: AnyRows) {
+        (self.core, self.held, snapshotRows, incomingRows) = (core, held, snapshots, incoming)
+    }
+
+    /// Makes the slot's snapshot and mask addressable.
+    @usableFromInline final func grow(to count: Int) {
+        guard filled.count < count else { return }
+        snapshotRows.extend(to: count)
+        while filled.count < count { filled.append(0) }
+    }
+
+    /// Whether a link keeps what the model has, which is noted.
+    @usableFromInline func keepsLink(_ step: Int, _ slot: Int, _ model: AnyObject) -> Bool { false }
+
     var recordType: ObjectIdentifier { ObjectIdentifier(Never.self) }
     var dtoType: (any DTO.Type)? { nil }
     var columnTargets: [any DTO.Type] { [] }

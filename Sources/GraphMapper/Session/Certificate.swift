@@ -237,7 +237,7 @@ extension Table {
         return DTODescription(name: D.schema.name, id: "\(dto.id)", key: dto.id.storedValues, values: values)
     }
 
-    private func nestedNames(_ dto: D, _ step: Step<D>?) -> [String] {
+    private func nestedNames(_ dto: D, _ step: StepTasks<D>?) -> [String] {
         var names: [String] = []
         step?.nested?(dto) { type, child, _ in
             if let name = core.tables[TypeKey(type)]?.nameOf(child) { names.append(name) }

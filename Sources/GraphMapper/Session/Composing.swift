@@ -1,7 +1,7 @@
 /// The DTOs of models: what the steps answer, handed to the schema's closure.
 extension Table {
     /// Where the properties of a DTO come from.
-    @usableFromInline enum Composition {
+    enum Composition {
         /// The model, but for links that the session has not loaded: they are as in the snapshot.
         case whole
         /// The snapshot, but for what differs from it: an update, which the row's version counts.
@@ -13,7 +13,7 @@ extension Table {
     /// - Parameters:
     ///   - slot: the model's; -1 for one that the session does not know.
     ///   - old: its snapshot, if there is one.
-    @inlinable func compose<R>(
+    func compose<R>(
         _ model: D.Model, _ slot: Int, _ old: UnsafePointer<D>?, _ composition: Composition,
         _ body: (inout RowReader<D>) throws -> R
     ) throws -> R {
@@ -26,19 +26,23 @@ extension Table {
         }
         var version: Int?
         var isEdited = false
-        // Elements are asked for one field at a time: a whole step or property is a dozen references to retain.
-        for place in mapping.entries.indices {
-            let index = mapping.entries[place] ?? -1
-            guard index >= 0, let answer = mapping.steps[index].answer else { throw noWayBack(place) }
-            if mapping.steps[index].isVersion { version = answers.end }
-            do {
-                if let old, try isKept(index, model, slot, composition) {
-                    schema.properties[place].put(old, answers)
-                } else {
-                    isEdited = true
-                    try answer(model, old, core, answers)
+        let core = core
+        try mapping.steps.withAddress { steps in
+            for place in mapping.entries.indices {
+                guard let index = mapping.entries[place], let answer = steps[index].answer else {
+                    throw noWayBack(place)
                 }
-            } catch { throw located(error, model, place) }
+                let step = steps + index
+                if step.pointee.isVersion { version = answers.end }
+                do {
+                    if let old, try isKept(step, model, slot, composition) {
+                        schema.properties.withAddress { $0[place].put(old, answers) }
+                    } else {
+                        isEdited = true
+                        try answer(model, old, core, answers)
+                    }
+                } catch { throw located(error, model, place) }
+            }
         }
         if composition == .edits, isEdited, let version { answers.increment(at: version) }
         answers.next = mark
@@ -47,18 +51,21 @@ extension Table {
     }
 
     /// Whether a property of a loaded model is as in the snapshot.
-    @inlinable func isKept(_ index: Int, _ model: D.Model, _ slot: Int, _ composition: Composition) throws -> Bool {
-        if mapping.steps[index].isVersion { return true }
-        if composition == .edits, try isClean(mapping.steps[index].isClean, slot, model) { return true }
-        return !isKnown(mapping.steps[index], index, model, slot)
+    private func isKept(
+        _ step: UnsafePointer<StepTasks<D>>, _ model: D.Model, _ slot: Int, _ composition: Composition
+    ) throws -> Bool {
+        if step.pointee.isVersion { return true }
+        if composition == .edits, try isClean(step.pointee.isClean, slot, model) { return true }
+        guard let isEmpty = step.pointee.isEmpty, filled[slot] & step.pointee.bit == 0 else { return false }
+        return isEmpty(model)
     }
 
-    @usableFromInline func noWayBack(_ place: Int) -> GraphError {
+    func noWayBack(_ place: Int) -> GraphError {
         let problem = mapping.entries[place] == nil ? "no entry covers it" : "no way back"
         return GraphError(.invalidSchema, problem, type: schema.name, property: schema.properties[place].name)
     }
 
-    @usableFromInline func located(_ error: any Error, _ model: D.Model, _ place: Int) -> any Error {
+    func located(_ error: any Error, _ model: D.Model, _ place: Int) -> any Error {
         guard var error = error as? GraphError, error.path == nil else { return error }
         error.path = "\(schema.name)(\(mapping.idOf(model))).\(schema.properties[place].name)"
         return error
@@ -66,12 +73,12 @@ extension Table {
 
     /// The DTO of a model whose nested DTOs are made. What the model does not have, or the session has not loaded, is as
     /// in the snapshot.
-    @inlinable func composeWhole(_ model: D.Model) throws -> D {
+    func composeWhole(_ model: D.Model) throws -> D {
         try compose(whole: model) { try schema.make(&$0) }
     }
 
     /// Answers a schema's closure with all of a model.
-    @inlinable func compose<R>(whole model: D.Model, _ body: (inout RowReader<D>) throws -> R) throws -> R {
+    func compose<R>(whole model: D.Model, _ body: (inout RowReader<D>) throws -> R) throws -> R {
         guard let slot = knownSlot(of: model), let old = snapshot(slot) else {
             return try compose(model, -1, nil, .whole, body)
         }
@@ -79,39 +86,58 @@ extension Table {
     }
 
     /// What inserts DTOs: the rows, and then their ordered links.
-    @inlinable func insertions(of dtos: [D]) -> (rows: [ChangeSet.Change], links: [ChangeSet.Change]) {
+    func insertions(of dtos: [D]) -> (rows: [ChangeSet.Change], links: [ChangeSet.Change]) {
         var rows: [ChangeSet.Change] = []
         var links: [ChangeSet.Change] = []
         rows.reserveCapacity(dtos.count)
-        for index in dtos.indices {
-            if schema.hasLazy {
-                let change = schema.insertion(of: dtos[index])
+        guard !schema.hasLazy else {
+            for dto in dtos {
+                let change = schema.insertion(of: dto)
                 rows.append(change.row)
                 links += change.links
-                continue
             }
-            var row = ChangeSet.Insertion(table: schema.name, columns: schema.columnNames, values: [], key: [])
-            row.values.reserveCapacity(schema.columnNames.count)
-            dtos[index].id.encode(into: &row.key)
-            withUnsafePointer(to: dtos[index]) { dto in
-                for encode in mapping.columns { encode(dto, &row.values) }
-                for (place, encode) in mapping.lists {
-                    var targets: [StoredValue] = []
-                    encode(dto, &targets)
-                    guard !targets.isEmpty else { continue }
-                    links.append(schema.relink(schema.properties[place], row.key, [], targets, of: []))
+            return (rows, links)
+        }
+        let (name, columns) = (schema.name, schema.columnNames)
+        // By address, since a DTO would be copied.
+        dtos.withUnsafeBufferPointer { dtos in
+            guard let first = dtos.baseAddress else { return }
+            for index in dtos.indices {
+                let dto = first + index
+                var row = ChangeSet.Insertion(table: name, columns: columns, values: [], key: [])
+                row.values.reserveCapacity(columns.count)
+                mapping.key(dto, &row.key)
+                mapping.columns(dto, &row.values)
+                mapping.lists.withAddress { lists in
+                    for list in mapping.lists.indices {
+                        var targets: [StoredValue] = []
+                        lists[list].encode(dto, &targets)
+                        guard !targets.isEmpty else { continue }
+                        links.append(
+                            schema.relink(schema.properties[lists[list].place], row.key, [], targets, of: []))
+                    }
                 }
+                rows.append(.insert(row))
             }
-            rows.append(.insert(row))
         }
         return (rows, links)
     }
 
     /// The DTOs of models of which nothing is stored.
-    @inlinable func composeNew(_ new: [(slot: Int, model: D.Model)]) throws -> [D] {
+    func composeNew(_ new: [(slot: Int, model: D.Model)]) throws -> [D] {
         var dtos: [D] = []
         dtos.reserveCapacity(new.count)
         for (slot, model) in new { dtos.append(try compose(model, slot, nil, .whole) { try schema.make(&$0) }) }
         return dtos
+    }
+}
+
+extension Array {
+    /// Calls `body` with the address of the elements, unless there are none: a copy of one with many closures costs a
+    /// reference count each, unless the code is specialised.
+    func withAddress(_ body: (UnsafePointer<Element>) throws -> Void) rethrows {
+        try withUnsafeBufferPointer { elements in
+            if let first = elements.baseAddress { try body(first) }
+        }
     }
 }

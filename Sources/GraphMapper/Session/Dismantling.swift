@@ -56,7 +56,8 @@ extension Table {
         releaseObjects()
         forgetPending()
         (identity.slots, identity.models, identity.evicted) = ([:], [], [:])
-        (snapshots, filled, vanished, edited) = ([], [], [], [:])
+        snapshots.removeAll()
+        (filled, vanished, edited) = ([], [], [:])
         (records, rows, inserting, baselines) = ([:], [:], [], [:])
         for holding in holdings.values { holding.forgetAll() }
         tracking?.keep([])

@@ -58,7 +58,7 @@ extension Table {
 
     func renumberSlots(_ numbers: [ObjectIdentifier: SlotNumbers]) {
         guard let own = numbers[ObjectIdentifier(identity)] else { return }
-        snapshots = own.moved(snapshots)
+        snapshots.renumber(own)
         filled = own.moved(filled)
         vanished = own.moved(vanished)
         baselines = baselines.mapValues(own.moved)

@@ -5,7 +5,7 @@ extension Table {
     func resetLoad() {
         indices = [:]
         ids = []
-        incoming = []
+        incoming.removeAll()
         arrived = []
         edges = mapping.steps.map { _ in [] }
         followed = mapping.steps.map { _ in 0 }
@@ -26,52 +26,27 @@ extension Table {
         pool?.clear()
     }
 
-    /// Takes a DTO into the load and answers its index. An equal copy merges silently; one that differs is a
-    /// conflict, raised once everything is gathered.
-    @inlinable @discardableResult func offer(_ dto: UnsafePointer<D>) -> Int32 { offer(dto, as: dto.pointee.id) }
-
-    /// The same for a DTO that may not know its id.
-    @inlinable @inline(__always) @discardableResult func offer(_ dto: UnsafePointer<D>, as id: D.ID) -> Int32 {
-        let new = Int32(truncatingIfNeeded: incoming.count)
-        let index = indices[IDKey(id), default: new]
-        if index == new {
-            indices[IDKey(id)] = new
-            ids.append(id)
-            incoming.append(dto.pointee)
-        } else if incoming[Int(index)] != nil {
-            if !differing, !isSame(Int(index), dto) { differing = true }
-            if mapping.hasNested { copies.append(dto.pointee) }
-            if mapping.hasGaps { fill(Int(index), from: dto.pointee) }
-            return index
-        } else {
-            incoming[Int(index)] = dto.pointee
+    /// Takes DTOs into the load.
+    func offerAll(_ dtos: [D]) {
+        if let objects = mapping.objects { return objects.offerAll(self, dtos) }
+        if let offer = mapping.offerPlaced { return offer(self, dtos) }
+        dtos.withUnsafeBufferPointer { dtos in
+            if let first = dtos.baseAddress { mapping.passes.offer(self, first, dtos.count) }
         }
-        arrived.append(index)
-        return index
     }
 
     @inlinable @discardableResult func offer(_ dto: D) -> Int32 { withUnsafePointer(to: dto) { offer($0) } }
 
-    /// Makes room for so many DTOs, which most often are new.
-    @inlinable func reserve(_ count: Int) {
-        guard incoming.isEmpty else { return }
-        indices.reserveCapacity(count)
-        ids.reserveCapacity(count)
-        incoming.reserveCapacity(count)
-        arrived.reserveCapacity(count)
-    }
-
-    /// Asks for the DTO with this id, unless it is here, and answers its index.
-    @inlinable func want(_ id: D.ID) -> Int32 {
-        let new = Int32(truncatingIfNeeded: incoming.count)
-        let index = indices[IDKey(id), default: new]
-        if index == new {
-            indices[IDKey(id)] = new
-            ids.append(id)
-            incoming.append(nil)
-            wanted.append(id)
+    /// The models of the DTOs that a load began with.
+    func models(of dtos: [D]) throws -> [D.Model] {
+        // Of objects and of DTOs without an id, the ids were noted when they came.
+        if pool != nil { return try (pool?.roots ?? []).map(required) }
+        if let roots = mapping.placedRoots { return try roots().map(required) }
+        return try dtos.withUnsafeBufferPointer { dtos in
+            guard let first = dtos.baseAddress else { return [] }
+            // Arrays of objects are laid out alike, whatever the class.
+            return unsafeBitCast(try mapping.passes.objects(self, first, dtos.count), to: [D.Model].self)
         }
-        return index
     }
 
     /// Asks for the DTOs whose foreign key is one of `owners`.
@@ -88,7 +63,7 @@ extension Table {
     }
 
     func wantEverything() {
-        for dto in snapshots { if let dto { _ = want(dto.id) } }
+        for slot in snapshots.indices { if let dto = snapshots[slot] { want(dto.id) } }
     }
 
     func requireWanted() throws {
@@ -97,23 +72,10 @@ extension Table {
         requests = []
     }
 
-    @inlinable @inline(__always) func isSame(_ index: Int, _ copy: UnsafePointer<D>) -> Bool {
-        withPointer(to: index, of: incoming) { known in
-            // Most copies share the storage of their strings and arrays, and then all bytes are the same.
-            memcmp(known, copy, MemoryLayout<D>.size) == 0 || mapping.isSame(known, copy)
-        }
-    }
-
-    /// Calls `body` with the address of an element that is not nil.
-    ///
-    /// An optional's payload lies at its start (Swift ABI, single-payload enums), so that nothing is copied.
+    /// Calls `body` with the address of a DTO that is there.
     @inlinable @inline(__always)
-    func withPointer<T>(to index: Int, of array: ContiguousArray<D?>, _ body: (UnsafePointer<D>) throws -> T) rethrows
-        -> T
-    {
-        try array.withUnsafeBufferPointer {
-            try body(UnsafeRawPointer($0.baseAddress.unsafelyUnwrapped + index).assumingMemoryBound(to: D.self))
-        }
+    func withPointer<T>(to place: Int, of rows: Rows<D>, _ body: (UnsafePointer<D>) throws -> T) rethrows -> T {
+        try body(rows.pointer(place))
     }
 
     private func isFollowed(_ link: Mapping<D>.Followed) -> Bool {
@@ -150,14 +112,14 @@ extension Table {
     func fetchWanted(from source: any GraphSource) async throws {
         let (ids, requests) = takeWanted()
         if !ids.isEmpty { try receive(try await source.fetch(D.self, ids: ids), for: ids) }
-        for request in requests { mapping.passes.offerAll(self, try await request.fetch(source)) }
+        for request in requests { offerAll(try await request.fetch(source)) }
         try checkLimit()
     }
 
     func fetchWanted(at source: any ImmediateSource) throws {
         let (ids, requests) = takeWanted()
         if !ids.isEmpty { try receive(try source.fetchNow(D.self, ids: ids), for: ids) }
-        for request in requests { mapping.passes.offerAll(self, try request.fetchNow(source)) }
+        for request in requests { offerAll(try request.fetchNow(source)) }
         try checkLimit()
     }
 
@@ -166,7 +128,7 @@ extension Table {
         guard let ids = ids as? ContiguousArray<D.ID> else { return }
         let left = ids.filter { indices[IDKey($0)] == nil }
         guard !left.isEmpty else { return }
-        mapping.passes.offerAll(self, try await source.fetch(D.self, ids: Array(left)))
+        offerAll(try await source.fetch(D.self, ids: Array(left)))
         vanishing += left.filter { indices[IDKey($0)] == nil && identity.slot($0).flatMap(snapshot) != nil }
         core.gathered += left.count
         try checkLimit()
@@ -182,7 +144,7 @@ extension Table {
 
     /// Takes what a source has answered to a request for these ids.
     private func receive(_ dtos: [D], for ids: [D.ID]) throws {
-        mapping.passes.offerAll(self, dtos)
+        offerAll(dtos)
         for id in ids where indices[IDKey(id)].flatMap({ incoming[Int($0)] }) == nil {
             _ = try required(id)
             if identity.slot(id).flatMap(snapshot) != nil { vanishing.append(id) }

@@ -135,7 +135,7 @@ public final class GraphSession {
             }
             try materialise(loaded)
         }
-        return try table.mapping.passes.models(table, loaded)
+        return try table.models(of: loaded)
     }
 
     /// Loads what the DTOs link to, as far as `loading` says, from a source that answers at once: inside a transaction, for
@@ -200,7 +200,7 @@ public final class GraphSession {
             core.ignoreCopies()
         }
         try materialise(roots)
-        return try table.mapping.passes.models(table, roots)
+        return try table.models(of: roots)
     }
 
     private func gather<D: Mappable>(_ table: Table<D>, _ roots: [D], from source: any GraphSource) async throws {
@@ -211,7 +211,7 @@ public final class GraphSession {
     }
 
     func start<D: Mappable>(_ table: Table<D>, _ roots: [D]) {
-        table.mapping.passes.offerAll(table, roots)
+        table.offerAll(roots)
         core.noteRoots()
     }
 

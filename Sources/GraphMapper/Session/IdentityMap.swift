@@ -63,35 +63,46 @@ import Foundation
     init(_ object: AnyObject) { self.object = object }
 }
 
-/// One instance per id of one model type: the slot of each id, and the instances by slot.
-///
-/// Every DTO type that becomes this model shares it.
-@usableFromInline final class IdentityMap<ID: Storable & Hashable> {
-    @exclusivity(unchecked) @usableFromInline var slots: [IDKey<ID>: Int] = [:]
-    @exclusivity(unchecked) @usableFromInline var models: ContiguousArray<AnyObject?> = []
+/// The models of one type that a session holds, by slot.
+@usableFromInline class HeldModels {
+    @exclusivity(unchecked) @usableFromInline final var models: ContiguousArray<AnyObject?> = []
     /// Slots whose objects are to be deleted with the next save.
-    @exclusivity(unchecked) @usableFromInline var deleted: Set<Int> = []
+    @exclusivity(unchecked) @usableFromInline final var deleted: Set<Int> = []
     /// Deleted objects that were never stored.
-    @exclusivity(unchecked) @usableFromInline var dropped: [ObjectIdentifier: AnyObject] = [:]
+    @exclusivity(unchecked) @usableFromInline final var dropped: [ObjectIdentifier: AnyObject] = [:]
 
     /// Objects that the app has let the session forget, but may still link to.
-    @usableFromInline var evicted: [ObjectIdentifier: WeakReference] = [:]
-    private var evictedLimit = 64
+    @usableFromInline final var evicted: [ObjectIdentifier: WeakReference] = [:]
+    private final var evictedLimit = 64
 
     init() {}
 
     /// Whether the object was evicted: its row is there, and links to it are links by id.
-    @usableFromInline func isEvicted(_ model: AnyObject) -> Bool {
+    @usableFromInline final func isEvicted(_ model: AnyObject) -> Bool {
         evicted[ObjectIdentifier(model)]?.object === model
     }
 
-    func evict(_ model: AnyObject) {
+    final func evict(_ model: AnyObject) {
         if evicted.count >= evictedLimit {
             evicted = evicted.filter { $0.value.object != nil }
             evictedLimit = max(64, evicted.count * 2)
         }
         evicted[ObjectIdentifier(model)] = WeakReference(model)
     }
+
+    /// The slots whose objects nothing else refers to.
+    final func slotsHeldOnlyHere() -> [Int] {
+        models.withUnsafeMutableBufferPointer { models in
+            models.indices.filter { isKnownUniquelyReferenced(&models[$0]) }
+        }
+    }
+}
+
+/// One instance per id of one model type: the slot of each id, and the instances by slot.
+///
+/// Every DTO type that becomes this model shares it.
+@usableFromInline final class IdentityMap<ID: Storable & Hashable>: HeldModels {
+    @exclusivity(unchecked) @usableFromInline var slots: [IDKey<ID>: Int] = [:]
 
     @inlinable func slot(_ id: ID) -> Int? { slots[IDKey(id)] }
 
@@ -116,13 +127,6 @@ import Foundation
         guard let slot = slots.removeValue(forKey: IDKey(id)) else { return }
         if !deleted.isEmpty { deleted.remove(slot) }
         if slot == models.count - 1, !isStored { models.removeLast() } else { models[slot] = nil }
-    }
-
-    /// The slots whose objects nothing else refers to.
-    func slotsHeldOnlyHere() -> [Int] {
-        models.withUnsafeMutableBufferPointer { models in
-            models.indices.filter { isKnownUniquelyReferenced(&models[$0]) }
-        }
     }
 
     func reserve(_ count: Int) {

@@ -7,26 +7,23 @@ extension Table {
                 .conflict, "the source answered with copies of one object that differ", type: D.schema.name)
         }
         try fillFromEarlier()
-        try mapping.passes.check(self)
+        try checkEach()
         slots = ContiguousArray(repeating: -1, count: ids.count)
         unmade = Array(0..<Int32(truncatingIfNeeded: ids.count))
         identity.reserve(unmade.count)
         made.reserveCapacity(unmade.count)
     }
 
-    @inlinable func checkEach() throws {
-        let checks = mapping.steps.compactMap { step in step.check.map { (step, $0) } }
-        guard !checks.isEmpty else { return }
-        for index in arrived {
-            try withPointer(to: Int(index), of: incoming) { dto in
-                for (step, check) in checks {
-                    do { try check(dto) } catch { throw located(error, step, index) }
-                }
+    private func checkEach() throws {
+        for step in mapping.steps {
+            guard let check = step.check else { continue }
+            for index in arrived {
+                do { try check(incoming.pointer(Int(index))) } catch { throw located(error, step, index) }
             }
         }
     }
 
-    @usableFromInline func located(_ error: any Error, _ step: Step<D>, _ index: Int32) -> any Error {
+    private func located(_ error: any Error, _ step: StepTasks<D>, _ index: Int32) -> any Error {
         guard var error = error as? GraphError, error.path == nil else { return error }
         let name = D.schema.properties.first { $0.path == step.property }?.name
         error.type = D.schema.name
@@ -37,30 +34,16 @@ extension Table {
     }
 
     /// Makes and registers what is new, as far as what it needs is there; true if any was.
-    @inlinable func makeEach() throws -> Bool {
-        var waiting: [Int32] = []
-        for index in unmade {
-            let id = ids[Int(index)]
-            if let slot = identity.slot(id) {
-                slots[Int(index)] = Int32(truncatingIfNeeded: slot)
-                continue
-            }
-            guard incoming[Int(index)] != nil else { throw dangling(id) }
-            do {
-                let model = try withPointer(to: Int(index), of: incoming) { try mapping.make($0, core) }
-                slots[Int(index)] = Int32(truncatingIfNeeded: identity.register(id, model))
-                made.append(id)
-            } catch is NotYet {
-                waiting.append(index)
-            }
-        }
-        let isProgress = waiting.count < unmade.count
-        unmade = waiting
+    func makeAll() throws -> Bool {
+        guard let noteMade = mapping.noteMade else { return try mapping.passes.make(self) }
+        adopt()
+        let isProgress = try mapping.passes.make(self)
+        for id in made { if let model = model(id) { noteMade(model, id) } }
         return isProgress
     }
 
     /// Registers objects that are there already for DTOs without an id.
-    @usableFromInline func adopt() {
+    private func adopt() {
         for index in unmade {
             let id = ids[Int(index)]
             guard identity.slot(id) == nil, let model = adoptable[IDKey(id)] else { continue }
@@ -103,25 +86,36 @@ extension Table {
         } catch { return error as? NotYet }
     }
 
-    @inlinable func readEach() throws {
-        grow(to: identity.models.count)
+    func readEach() throws {
+        grow(to: held.models.count)
         let isShared = core.isShared(self) || isPayload
+        let (readAll, snapshots, incoming) = (mapping.readAll, snapshotRows, incoming)
         for index in arrived {
             let slot = Int(slots[Int(index)])
             guard let model = model(at: slot) else { continue }
-            let isOld = snapshots[slot] != nil
-            try withPointer(to: Int(index), of: incoming) { dto in
-                guard isOld || isShared && isKnownElsewhere(slot) else { return try mapping.readAll(dto, model) }
-                guard !isPayload else { return try take(dto, slot, model) }
-                for step in mapping.steps {
-                    guard let read = step.read else { continue }
-                    if !isOld {
-                        if !isHeld(step, slot, model) { try read(dto, model) }
-                    } else if isUnedited(step.isClean, slot, model) || isSaidElsewhere(step, slot) {
-                        try read(dto, model)
-                    } else {
-                        try settle(step, slot, model, dto, read)
-                    }
+            let dto = incoming.pointer(Int(index))
+            let isOld = snapshots.isThere[slot]
+            if !isOld, !isShared || !isKnownElsewhere(slot) {
+                try readAll(dto, model)
+            } else if isPayload {
+                try take(dto, slot, model)
+            } else {
+                try readAgain(dto, slot, model, isOld: isOld)
+            }
+        }
+    }
+
+    /// Reads a DTO into a model that has been read before, by this table or by another one.
+    private func readAgain(_ dto: UnsafePointer<D>, _ slot: Int, _ model: D.Model, isOld: Bool) throws {
+        try mapping.steps.withAddress { steps in
+            for step in steps..<steps + mapping.steps.count {
+                guard let read = step.pointee.read else { continue }
+                if !isOld {
+                    if !isHeld(step.pointee, slot, model) { try read(dto, model) }
+                } else if isUnedited(step.pointee.isClean, slot, model) || isSaidElsewhere(step.pointee, slot) {
+                    try read(dto, model)
+                } else {
+                    try settle(step.pointee, slot, model, dto, read)
                 }
             }
         }
@@ -141,17 +135,17 @@ extension Table {
             for put in putBack { put() }
             masks[count, default: 0] |= step.bit
         }
-        for (count, mask) in masks { mapping.passes.mark(self, mask, count) }
+        for (count, mask) in masks { markFilled(mask, count) }
     }
 
     /// A link that another writer has changed and this load does not follow is unknown again, unless the app has
     /// changed it too.
-    private func unfillChanged(_ step: Step<D>, _ index: Int, from start: Int) throws {
+    private func unfillChanged(_ step: StepTasks<D>, _ index: Int, from start: Int) throws {
         guard let isSame = step.isSame, let drop = step.drop else { return }
         let bit = step.bit
         for place in arrived[start...] {
             let slot = Int(slots[Int(place)])
-            guard filled[slot] & bit != 0, incoming[Int(place)] != nil, snapshots[slot] != nil,
+            guard filled[slot] & bit != 0, incoming.has(Int(place)), snapshots.has(slot),
                 let model = model(at: slot)
             else { continue }
             let isKept = withPointer(to: slot, of: snapshots) { old in
@@ -163,21 +157,19 @@ extension Table {
         }
     }
 
-    @inlinable func markFilled(_ mask: UInt64, _ count: Int) {
+    private func markFilled(_ mask: UInt64, _ count: Int) {
         for index in arrived.prefix(count) { filled[Int(slots[Int(index)])] |= mask }
     }
 
-    @inlinable func finishEach() {
-        for index in arrived { swap(&snapshots[Int(slots[Int(index)])], &incoming[Int(index)]) }
-        clear()
+    func finishEach() {
+        let (snapshots, incoming) = (snapshotRows, incomingRows)
+        for index in arrived { incoming.move(Int(index), to: snapshots, at: Int(slots[Int(index)])) }
+        resetLoad()
     }
-
-    @usableFromInline func clear() { resetLoad() }
 
     /// The model of an edge: one of this load, or one that the session had.
     @inlinable @inline(__always) func linked(_ edge: Int32) throws -> D.Model {
-        guard let model = model(at: Int(slots[Int(edge)])) else { throw dangling(ids[Int(edge)]) }
-        return model
+        unsafeDowncast(try linkedObject(edge), to: D.Model.self)
     }
 
     /// Calls `body` for each DTO of the load whose link, that of `step`, the app has not changed since it was filled.
@@ -195,7 +187,7 @@ extension Table {
             let range = start..<start + withPointer(to: Int(index), of: incoming, count)
             start = range.upperBound
             guard let model = model(at: slot) else { continue }
-            if snapshots[slot] != nil || isPayload, try isPayload || !self.isClean(isClean, slot, model),
+            if snapshots.has(slot) || isPayload, try isPayload || !self.isClean(isClean, slot, model),
                 keeps(step, slot, model)
             {
                 continue
@@ -219,7 +211,6 @@ extension Table {
 
     /// Whether the app has left the property alone. A value that does not encode is an edit: a load keeps it, and a
     /// save says what is wrong with it.
-    @inlinable @inline(__always)
     func isUnedited(
         _ check: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, _ slot: Int, _ model: D.Model
     ) -> Bool { (try? isClean(check, slot, model)) ?? false }

@@ -134,7 +134,7 @@ extension Table {
         let stored = core.sharing(self).filter(\.isStored)
         for id in ids as? ContiguousArray<D.ID> ?? [] {
             guard let slot = identity.slot(id), stored.contains(where: { $0.hasSnapshot(slot) }) else { continue }
-            if slot < snapshots.count { snapshots[slot] = nil }
+            snapshots.remove(slot)
             forgetBaselines(slot)
         }
     }
@@ -189,7 +189,7 @@ extension Table {
     /// Makes the properties at these paths that the app has edited what was read of them.
     func takingBack(_ paths: Set<AnyKeyPath>) throws -> [TakenBack] {
         let known = snapshots.indices.filter {
-            snapshots[$0] != nil && identity.models[$0] != nil && !vanished.contains($0)
+            snapshots.has($0) && identity.models[$0] != nil && !vanished.contains($0)
         }
         let (deleted, held) = (known.filter(identity.deleted.contains), known.filter { !identity.deleted.contains($0) })
         var taken = deleted.compactMap { deletion($0, paths) }
@@ -203,7 +203,8 @@ extension Table {
         return taken
     }
 
-    private func fieldEdits(_ step: Step<D>, _ path: PartialKeyPath<D.Model>, _ slots: [Int]) throws -> [TakenBack] {
+    private func fieldEdits(_ step: StepTasks<D>, _ path: PartialKeyPath<D.Model>, _ slots: [Int]) throws -> [TakenBack]
+    {
         guard let read = step.read, let place = place(of: step) else { return [] }
         return try slots.compactMap { slot in
             guard let model = model(at: slot), let old = snapshots[slot], !isUnedited(step.isClean, slot, model),
@@ -228,7 +229,7 @@ extension Table {
     }
 
     private func linkEdits(
-        _ step: Step<D>, _ index: Int, _ path: PartialKeyPath<D.Model>, _ slots: [Int]
+        _ step: StepTasks<D>, _ index: Int, _ path: PartialKeyPath<D.Model>, _ slots: [Int]
     ) throws -> [TakenBack] {
         let edited = slots.compactMap { slot -> (slot: Int, model: D.Model, mine: [AnyObject], putBack: () -> Void)? in
             guard let model = model(at: slot), let putBack = path.remember(in: model) else { return nil }
@@ -252,7 +253,7 @@ extension Table {
     }
 
     private func linkEdit(
-        _ step: Step<D>, _ model: D.Model, base: [AnyObject], mine: [AnyObject], _ putBack: @escaping () -> Void
+        _ step: StepTasks<D>, _ model: D.Model, base: [AnyObject], mine: [AnyObject], _ putBack: @escaping () -> Void
     ) -> TakenBack? {
         guard let targets = step.targets.first.flatMap({ core.tables[TypeKey($0)] }), let assign = step.assign
         else { return nil }

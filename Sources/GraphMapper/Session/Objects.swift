@@ -46,7 +46,7 @@ extension GraphSession {
 }
 
 extension Table {
-    func link(_ path: AnyKeyPath) throws -> Step<D> {
+    func link(_ path: AnyKeyPath) throws -> StepTasks<D> {
         guard let step = mapping.steps.first(where: { $0.modelPath == path && $0.link != nil }) else {
             throw GraphError(.misuse, "\(path) is not a link of the mapping", type: D.schema.name)
         }
@@ -90,7 +90,7 @@ extension Table {
         step.drop?(model, core, true)
     }
 
-    func unloaded(_ step: Step<D>, _ model: D.Model, _ what: String) -> GraphError {
+    func unloaded(_ step: StepTasks<D>, _ model: D.Model, _ what: String) -> GraphError {
         let name = D.schema.properties.first { $0.path == step.property }?.name ?? step.modelPath.map { "\($0)" } ?? "?"
         return GraphError(
             .misuse,
@@ -123,12 +123,12 @@ extension Table {
     }
 
     /// Takes what the app has put into links that it had not loaded out of the way of a load.
-    func setAside(_ step: Step<D>) -> [() -> Void] {
+    func setAside(_ step: StepTasks<D>) -> [() -> Void] {
         guard let setAside = step.setAside else { return [] }
         var putBack: [() -> Void] = []
         for index in arrived {
             let slot = Int(slots[Int(index)])
-            guard snapshots[slot] != nil, filled[slot] & step.bit == 0, let model = model(at: slot) else { continue }
+            guard snapshots.has(slot), filled[slot] & step.bit == 0, let model = model(at: slot) else { continue }
             putBack.append(setAside(model, slot, core))
         }
         return putBack

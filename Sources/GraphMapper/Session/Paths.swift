@@ -71,7 +71,7 @@ extension Table {
     func place(of index: Int32) -> String { core.path(to: self, index) ?? label(of: index) }
 }
 
-extension Step {
+extension StepTasks {
     /// The name of the model's property, for links that no property of the DTO covers.
     var modelName: String { modelPath.map { "\($0)".split(separator: ".").last.map(String.init) ?? "\($0)" } ?? "?" }
 

@@ -51,7 +51,7 @@ extension Table {
             if core.recordDepth == 0 { core.forgetRecords() }
         }
         try core.makeRecords(of: model, in: self)
-        guard let record = records[ObjectIdentifier(model)] else { return try mapping.passes.whole(self, model) }
+        guard let record = records[ObjectIdentifier(model)] else { return try composeWhole(model) }
         return record
     }
 
@@ -81,7 +81,7 @@ extension Table {
         if let object = records[ObjectIdentifier(model)], let pool {
             try compose(whole: model) { try pool.access.fill(object, $0) }
         } else {
-            records[ObjectIdentifier(model)] = try mapping.passes.whole(self, model)
+            records[ObjectIdentifier(model)] = try composeWhole(model)
         }
     }
 }

@@ -99,7 +99,7 @@ extension Table {
     /// What becomes of a property that the app has changed.
     @usableFromInline
     func settle(
-        _ step: Step<D>, _ slot: Int, _ model: D.Model, _ theirs: UnsafePointer<D>,
+        _ step: StepTasks<D>, _ slot: Int, _ model: D.Model, _ theirs: UnsafePointer<D>,
         _ read: (UnsafePointer<D>, D.Model) throws -> Void
     ) throws {
         // A value of the app's that does not encode is kept, and a save says what is wrong with it.
@@ -119,10 +119,10 @@ extension Table {
         }
     }
 
-    func place(of step: Step<D>) -> Int? { D.schema.properties.firstIndex { $0.path == step.property } }
+    func place(of step: StepTasks<D>) -> Int? { D.schema.properties.firstIndex { $0.path == step.property } }
 
     /// What the model's property would be stored as.
-    func storedValues(_ step: Step<D>, _ place: Int, _ model: D.Model, _ old: D) throws -> [StoredValue] {
+    func storedValues(_ step: StepTasks<D>, _ place: Int, _ model: D.Model, _ old: D) throws -> [StoredValue] {
         guard let mine = try step.value(of: model, old, core) else { return [] }
         let copy = try D.schema.make(answering: { $0 == place ? mine : old[keyPath: D.schema.properties[$0].path] })
         return D.schema.properties[place].stored(copy)

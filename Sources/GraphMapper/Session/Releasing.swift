@@ -253,7 +253,7 @@ extension Table {
 
     /// Whether the app has left a property alone: also a link that the other side's foreign key holds, which is compared
     /// with what it was filled with.
-    func isUntouched(_ step: Step<D>, _ slot: Int, _ model: D.Model) -> Bool {
+    func isUntouched(_ step: StepTasks<D>, _ slot: Int, _ model: D.Model) -> Bool {
         guard let inverse = step.inverse, let linked = step.objects, let targets = target(of: step) else {
             return isUnedited(step.isClean, slot, model)
         }
@@ -304,7 +304,7 @@ extension Table {
         mapping.steps[index].targets.first.flatMap { core.tables[TypeKey($0)] }
     }
 
-    private func target(of step: Step<D>) -> AnyTable? {
+    private func target(of step: StepTasks<D>) -> AnyTable? {
         step.targets.first.flatMap { core.tables[TypeKey($0)] }
     }
 
@@ -335,7 +335,7 @@ extension Table {
     }
 }
 
-extension Step {
+extension StepTasks {
     /// What the model's link leads to.
     func linked(_ model: D.Model) -> [AnyObject] { objects?(model) ?? named?(model).map { [$0] } ?? [] }
 }

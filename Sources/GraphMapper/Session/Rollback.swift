@@ -33,7 +33,7 @@ extension Table {
     func forgetUnsavedObjects() {
         let stored = kin.filter(\.isStored)
         let arriving = Set(stored.flatMap { $0.objectsUnderWay }.map(ObjectIdentifier.init))
-        for slot in snapshots.indices where snapshots[slot] != nil {
+        for slot in snapshots.indices where snapshots.has(slot) {
             guard let model = model(at: slot), !stored.contains(where: { $0.hasSnapshot(of: model) }) else { continue }
             if arriving.contains(ObjectIdentifier(model)) { forgetSnapshot(slot) } else { forget(mapping.idOf(model)) }
         }
@@ -43,7 +43,7 @@ extension Table {
     ///
     /// - Parameter objects: whose payloads; nil for all.
     func forgetUndonePayloads(of objects: Set<ObjectIdentifier>?) {
-        for slot in snapshots.indices where snapshots[slot] != nil {
+        for slot in snapshots.indices where snapshots.has(slot) {
             guard let model = model(at: slot), objects?.contains(ObjectIdentifier(model)) ?? true else { continue }
             let isAsCame = mapping.steps.allSatisfy { isUnedited($0.isClean, slot, model) }
             if isAsCame { noteUndone(slot) } else { forgetSnapshot(slot) }
@@ -59,7 +59,7 @@ extension Table {
 
     func undoEdits() throws {
         forgetUnstoredObjects()
-        try undoEdits(of: snapshots.indices.filter { snapshots[$0] != nil && identity.models[$0] != nil })
+        try undoEdits(of: snapshots.indices.filter { snapshots.has($0) && identity.models[$0] != nil })
     }
 
     /// Forgets new objects that a merge has registered.

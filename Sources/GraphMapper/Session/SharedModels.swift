@@ -75,7 +75,7 @@ extension Table {
 
     /// Whether a property of an object whose first DTO of this type has come keeps what it has: by another type's DTO,
     /// or by the app.
-    @usableFromInline func isHeld(_ step: Step<D>, _ slot: Int, _ model: D.Model) -> Bool {
+    @usableFromInline func isHeld(_ step: StepTasks<D>, _ slot: Int, _ model: D.Model) -> Bool {
         guard let path = step.modelPath else { return false }
         if let property = step.property, let old = baselines[property]?[slot], !isNoted(old, step, model) {
             return true
@@ -92,7 +92,7 @@ extension Table {
 
     /// Whether a property that is not what this type's DTO said is what another type's said: then the app has not changed
     /// it. What a payload said is not taken for stored.
-    @usableFromInline func isSaidElsewhere(_ step: Step<D>, _ slot: Int) -> Bool {
+    @usableFromInline func isSaidElsewhere(_ step: StepTasks<D>, _ slot: Int) -> Bool {
         guard core.isShared(self), let path = step.modelPath else { return false }
         return core.sharing(self).contains { table in
             table !== self && (table.isStored || !isStored) && table.said(slot, path) == .whole
@@ -100,12 +100,12 @@ extension Table {
     }
 
     /// Whether the property has what it had when another type's DTO came that says nothing of it.
-    func isAsNoted(_ step: Step<D>, _ slot: Int, _ model: D.Model) -> Bool {
+    func isAsNoted(_ step: StepTasks<D>, _ slot: Int, _ model: D.Model) -> Bool {
         step.property.flatMap { baselines[$0]?[slot] }.map { isNoted($0, step, model) } ?? true
     }
 
     /// A value that does not encode is not what was noted.
-    private func isNoted(_ old: Any, _ step: Step<D>, _ model: D.Model) -> Bool {
+    private func isNoted(_ old: Any, _ step: StepTasks<D>, _ model: D.Model) -> Bool {
         func isSame<V: Storable>(_ old: V, _ now: Any) -> Bool { (now as? V).map { V.isSame(old, $0) } ?? false }
         guard let old = old as? any Storable, let now = try? step.value(of: model, nil, core) else { return false }
         return isSame(old, now)
@@ -113,7 +113,7 @@ extension Table {
 
     /// What puts back, after a link step, what objects whose first DTO of this type has come keep: the whole link, or
     /// objects in addition to those of the DTO.
-    func holdLinks(_ step: Step<D>) -> [() -> Void] {
+    func holdLinks(_ step: StepTasks<D>) -> [() -> Void] {
         guard !isPayload, core.sharing(self).count > 1, let path = step.modelPath else { return [] }
         var putBack: [() -> Void] = []
         for index in arrived {

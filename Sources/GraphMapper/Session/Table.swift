@@ -1,51 +1,26 @@
 import Foundation
 
 /// A session's table of one DTO type: the mapping, the snapshots by slot, and what the load under way has gathered.
-public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline let mapping: Mapping<D>
     /// The DTO's schema: asking the type for it copies it.
     @usableFromInline let schema = D.schema
-    @usableFromInline let identity: IdentityMap<D.ID>
-    @usableFromInline unowned let core: SessionCore
-    /// What the source last answered, or a save last wrote, by slot.
-    @exclusivity(unchecked) @usableFromInline var snapshots: ContiguousArray<D?> = []
-    /// One bit a step: whether the model's link was ever filled.
-    @exclusivity(unchecked) @usableFromInline var filled: ContiguousArray<UInt64> = []
     var holdings: [AnyKeyPath: Holding] = [:]
     /// The objects of the load under way, if the DTO is a class.
     @usableFromInline let pool: ObjectPool<D>?
     /// The DTOs that ``record(of:)`` has made so far, by model.
     var records: [ObjectIdentifier: D] = [:]
 
-    // Exclusivity is not checked at run time for what the loops below touch (the checks were a tenth of a load): no
-    // closure of a mapping can reach a table, and a session is confined to one task.
-
-    // The load under way. An id is given an index when it is first seen; its DTO may arrive later.
-    @exclusivity(unchecked) @usableFromInline var indices: [IDKey<D.ID>: Int32] = [:]
-    @exclusivity(unchecked) @usableFromInline var ids: ContiguousArray<D.ID> = []
-    @exclusivity(unchecked) @usableFromInline var incoming: ContiguousArray<D?> = []
-    /// Indices in the order in which their DTOs came.
-    @exclusivity(unchecked) @usableFromInline var arrived: ContiguousArray<Int32> = []
-    /// For each step, the targets' indices, in the order of `arrived`; -1 for one that the session has.
-    @exclusivity(unchecked) @usableFromInline var edges: [ContiguousArray<Int32>] = []
-    /// For each step, how many of `arrived` have had their links followed: always the first ones.
-    @exclusivity(unchecked) @usableFromInline var followed: [Int] = []
-    @exclusivity(unchecked) @usableFromInline var wanted: [D.ID] = []
-    @exclusivity(unchecked) @usableFromInline var slots: ContiguousArray<Int32> = []
-    @exclusivity(unchecked) @usableFromInline var differing = false
-    @exclusivity(unchecked) @usableFromInline var unmade: [Int32] = []
-    @exclusivity(unchecked) @usableFromInline var made: [D.ID] = []
+    // The load under way.
     /// Copies of DTOs that came before, whose nested DTOs have not been offered.
-    @exclusivity(unchecked) @usableFromInline var copies: [D] = []
+    @exclusivity(unchecked) var copies: [D] = []
     var expanded = 0
     private var roots: Int32 = 0
     var levelEnd = Int.max
     var requests: [Request<D>] = []
 
     // The walk under way.
-    @exclusivity(unchecked) @usableFromInline var walked = 0
-    @exclusivity(unchecked) @usableFromInline var found: [D.ID] = []
-    @usableFromInline var added = AddedObjects<D.Model>()
+    var added = AddedObjects()
     /// What the app says that it edits, and when it last said so.
     var edited: [ObjectIdentifier: (model: D.Model, stamp: Int)] = [:]
     var editStamp = 0
@@ -85,11 +60,15 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     init(_ mapping: Mapping<D>, _ identity: IdentityMap<D.ID>, _ core: SessionCore) {
         self.mapping = mapping
-        self.identity = identity
-        self.core = core
         pool = mapping.objects.map { ObjectPool($0, core) }
         tracking = mapping.track.map { Tracking($0) }
+        super.init(mapping, identity, core)
     }
+
+    /// What the source last answered, or a save last wrote, by slot.
+    @inlinable var snapshots: Rows<D> { unsafeDowncast(snapshotRows, to: Rows<D>.self) }
+    /// The DTOs of the load under way, by index.
+    @inlinable var incoming: Rows<D> { unsafeDowncast(incomingRows, to: Rows<D>.self) }
 
     override var recordType: ObjectIdentifier { ObjectIdentifier(D.self) }
     override var dtoType: (any DTO.Type)? { D.self }
@@ -105,23 +84,27 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     // MARK: Looking up
 
     @inlinable func model(at slot: Int) -> D.Model? {
-        identity.models[slot].map { unsafeDowncast($0, to: D.Model.self) }
+        guard let model = held.models[slot] else { return nil }
+        return unsafeDowncast(model, to: D.Model.self)
     }
 
-    @inlinable func model(_ id: D.ID) -> D.Model? { identity.slot(id).flatMap { model(at: $0) } }
+    @inlinable func model(_ id: D.ID) -> D.Model? {
+        guard let slot = identity.slot(id) else { return nil }
+        return model(at: slot)
+    }
 
     @inlinable func required(_ id: D.ID) throws -> D.Model {
         guard let model = model(id) else { throw dangling(id) }
         return model
     }
 
-    @usableFromInline func dangling(_ id: D.ID) -> GraphError {
+    @usableFromInline override func dangling(_ id: D.ID) -> GraphError {
         GraphError(
             .dangling, "it is referred to, but the source has no such object", type: D.schema.name, id: "\(id)",
             path: indices[IDKey(id)].flatMap { core.path(to: self, $0) })
     }
 
-    @inlinable func snapshot(_ slot: Int) -> D? { slot < snapshots.count ? snapshots[slot] : nil }
+    @inlinable func snapshot(_ slot: Int) -> D? { snapshots.has(slot) ? snapshots.pointer(slot).pointee : nil }
 
     @usableFromInline func holding(_ foreignKey: AnyKeyPath) -> Holding {
         if let known = holdings[foreignKey] { return known }
@@ -130,23 +113,22 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         return new
     }
 
-    @inlinable func isDeleted(_ model: D.Model) -> Bool {
-        !identity.deleted.isEmpty && isDeleted(id: mapping.idOf(model))
-            || !identity.dropped.isEmpty && identity.dropped[ObjectIdentifier(model)] != nil
-    }
+    // What its superclasses ask of it.
 
-    @inlinable func isDeleted(id: D.ID) -> Bool {
-        !identity.deleted.isEmpty && identity.slot(id).map(identity.deleted.contains) ?? false
+    @usableFromInline override func noteCopy(_ index: Int, _ dto: UnsafeRawPointer) {
+        let dto = dto.assumingMemoryBound(to: D.self)
+        if mapping.hasNested { copies.append(dto.pointee) }
+        if mapping.hasGaps { fill(index, from: dto.pointee) }
     }
-
-    /// Makes the slot's snapshot and mask addressable.
-    @inlinable func grow(to count: Int) {
-        snapshots.reserveCapacity(count)
-        filled.reserveCapacity(count)
-        while snapshots.count < count {
-            snapshots.append(nil)
-            filled.append(0)
-        }
+    @usableFromInline override func twoInstances(_ model: AnyObject) -> GraphError { claimedTwice(model) }
+    @usableFromInline override func checkClass(_ model: AnyObject) throws {
+        if type(of: model) != D.Model.self { try checkSubclass(model) }
+    }
+    @usableFromInline override func follow(_ model: AnyObject) {
+        if tracking != nil { track(unsafeDowncast(model, to: D.Model.self)) }
+    }
+    @usableFromInline override func keepsLink(_ step: Int, _ slot: Int, _ model: AnyObject) -> Bool {
+        keeps(step, slot, unsafeDowncast(model, to: D.Model.self))
     }
 
     // Overrides must stand in the class; the work is done in the files named after it.
@@ -156,7 +138,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override var hasConflict: Bool { differing }
     override func prefer(_ dto: Any) {
         guard let dto = dto as? D else { return }
-        mapping.passes.offerAll(self, [dto])
+        offerAll([dto])
         pool?.roots = nil
     }
     override func ignoreCopies() { differing = false }
@@ -179,13 +161,13 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
 
     override var hasUnmade: Bool { !unmade.isEmpty }
     override func checkGathered() throws { try checkLoad() }
-    override func makeModels() throws -> Bool { try mapping.passes.make(self) }
+    override func makeModels() throws -> Bool { try makeAll() }
     override func unmake() { undoMaking() }
     override func needsCycle() -> GraphError { describeCycle() }
     override var name: String { D.schema.name }
     override func need(of id: String) -> NotYet? { unmetNeed(of: id) }
     override func readFields() throws {
-        try mapping.passes.read(self)
+        try readEach()
     }
     override func linkModels() throws { try linkEach() }
     @usableFromInline override var isPayload: Bool { isOfPayloads }
@@ -197,7 +179,7 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
         noteGaps()
         noteElsewhere()
         followArrived()
-        mapping.passes.finish(self)
+        finishEach()
     }
 
     override func add(_ model: AnyObject) throws { try addModel(model) }
@@ -334,13 +316,13 @@ public final class Table<D: Mappable>: AnyTable where D.Model: AnyObject, D.ID: 
     override func hasSnapshot(_ slot: Int) -> Bool { snapshot(slot) != nil }
     override func forgetSnapshot(_ slot: Int) {
         if let tracking, let model = identity.models[slot] { tracking.forget(model) }
-        if slot < snapshots.count { snapshots[slot] = nil }
+        snapshots.remove(slot)
         vanished.remove(slot)
         forgetBaselines(slot)
     }
     override func walk() throws -> Bool {
-        if walked == 0, !added.isEmpty { try mapping.passes.walkAdded(self) }
-        return try mapping.passes.walk(self)
+        if walked == 0, !added.isEmpty { try walkAdded() }
+        return try walkEach()
     }
     override func nestedModels(of model: AnyObject) throws -> [(table: AnyTable, model: AnyObject)] {
         try modelsNested(in: model)

@@ -8,22 +8,22 @@ extension Table {
         (model as? D.Model).flatMap(knownSlot).flatMap { snapshot($0) == nil ? nil : $0 }
     }
 
-    func isElsewhere(_ step: Step<D>, _ slot: Int) -> Bool {
+    func isElsewhere(_ step: StepTasks<D>, _ slot: Int) -> Bool {
         step.modelPath.map { elsewhere[$0]?.contains(slot) ?? false } ?? false
     }
 
-    private func isUnset(_ step: Step<D>, _ slot: Int) -> Bool {
+    private func isUnset(_ step: StepTasks<D>, _ slot: Int) -> Bool {
         guard let gap = step.gap else { return false }
         return withPointer(to: slot, of: snapshots, gap.isUnset)
     }
 
     /// Whether the session has last taken the property from the DTO here.
-    @usableFromInline func isTakenHere(_ step: Step<D>, _ slot: Int) -> Bool {
+    @usableFromInline func isTakenHere(_ step: StepTasks<D>, _ slot: Int) -> Bool {
         snapshot(slot) != nil && !isElsewhere(step, slot) && !isUnset(step, slot)
     }
 
     /// Whether the model has what the session has last taken.
-    func isTaken(_ step: Step<D>, _ slot: Int, _ model: D.Model) -> Bool {
+    func isTaken(_ step: StepTasks<D>, _ slot: Int, _ model: D.Model) -> Bool {
         guard let path = step.modelPath else { return true }
         if isTakenHere(step, slot) { return isUnedited(step.isClean, slot, model) }
         let others = kin.compactMap { $0.hasTaken(model, path) }
@@ -52,7 +52,7 @@ extension Table {
     }
 
     /// Whether the property takes what a payload says, which is noted.
-    private func takes(_ step: Step<D>, _ slot: Int, _ model: D.Model) -> Bool {
+    private func takes(_ step: StepTasks<D>, _ slot: Int, _ model: D.Model) -> Bool {
         guard isTaken(step, slot, model) else {
             // Where no record has the property, what the payload says is all there is to compare.
             if let path = step.modelPath, kin.contains(where: { $0.isStored && $0.maps(path) }) {
@@ -64,7 +64,7 @@ extension Table {
         return true
     }
 
-    private func refuse(_ step: Step<D>, _ path: AnyKeyPath, _ slot: Int) {
+    private func refuse(_ step: StepTasks<D>, _ path: AnyKeyPath, _ slot: Int) {
         if snapshot(slot) == nil {
             elsewhere[path, default: []].insert(slot)
         } else if let place = mapping.steps.firstIndex(where: { $0.modelPath == path }) {
@@ -86,7 +86,7 @@ extension Table {
         refused = [:]
     }
 
-    @usableFromInline func noteTakenHere(_ step: Step<D>, _ slot: Int) {
+    @usableFromInline func noteTakenHere(_ step: StepTasks<D>, _ slot: Int) {
         if let path = step.modelPath { elsewhere[path]?.remove(slot) }
     }
 
@@ -107,7 +107,7 @@ extension Table {
     }
 
     /// What a record has in a list of the model.
-    func linkedElsewhere(_ step: Step<D>, _ model: D.Model) -> [AnyObject]? {
+    func linkedElsewhere(_ step: StepTasks<D>, _ model: D.Model) -> [AnyObject]? {
         step.modelPath.flatMap { path in kin.lazy.compactMap { $0.linked(by: model, path) }.first }
     }
 
@@ -120,7 +120,7 @@ extension Table {
 
     func noteReached() {
         guard kin.contains(where: \.isPayload) else { return }
-        reached = arrived.compactMap { incoming[Int($0)] == nil ? nil : model(at: Int(slots[Int($0)])) }
+        reached = arrived.compactMap { !incoming.has(Int($0)) ? nil : model(at: Int(slots[Int($0)])) }
     }
 
     func tellReached() {

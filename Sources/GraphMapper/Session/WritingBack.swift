@@ -28,10 +28,10 @@ extension Table {
         }
     }
 
-    @usableFromInline func twoInstances(_ model: D.Model) -> GraphError {
+    func claimedTwice(_ model: AnyObject) -> GraphError {
         GraphError(
             .conflict, "two instances claim this id; keep the one that the session loaded", type: D.schema.name,
-            id: "\(mapping.idOf(model))")
+            id: "\(idOf(model))")
     }
 
     @usableFromInline func twoOwners(_ first: Int, _ second: Int, of id: String, _ type: String) -> GraphError {
@@ -41,48 +41,26 @@ extension Table {
             type: type, id: id)
     }
 
-    /// The slot of a model that the session knows.
-    @inlinable func knownSlot(of model: D.Model) -> Int? {
-        identity.slot(mapping.idOf(model)).flatMap { identity.models[$0] === model ? $0 : nil }
-    }
-
     /// Takes the added objects into the walk.
-    @inlinable func walkAdded() throws { for model in added { try slot(of: model) } }
+    func walkAdded() throws {
+        for object in added { _ = try mapping.passes.enter(self, object) }
+    }
 
     /// Forgets that objects were added which are stored now.
-    @inlinable func forgetStored() {
-        added.removeAll { model in knownSlot(of: model).map(isStoredAnywhere) ?? false }
-    }
-
-    /// Whether a table of the model has the slot's row.
-    @inlinable func isStoredAnywhere(_ slot: Int) -> Bool { snapshot(slot) != nil || isStoredElsewhere(slot) }
-
-    @usableFromInline func isStoredElsewhere(_ slot: Int) -> Bool {
-        core.sharing(self).contains { $0.hasSnapshot(slot) }
-    }
-
-    /// The slot of a model, which becomes a new object if the session does not know it.
-    @inlinable @discardableResult func slot(of model: D.Model) throws -> Int {
-        if !identity.dropped.isEmpty, identity.dropped[ObjectIdentifier(model)] != nil { return -1 }
-        let id = mapping.idOf(model)
-        if let slot = identity.slot(id) {
-            if identity.models[slot] === model { return slot }
-            if !identity.evicted.isEmpty, identity.isEvicted(model) { return -1 }
-            throw twoInstances(model)
+    private func forgetStored() {
+        added.removeAll { object in
+            guard let slot = mapping.passes.slot(self, object), held.models[slot] === object else { return false }
+            return snapshots.has(slot) || core.sharing(self).contains { $0.hasSnapshot(slot) }
         }
-        if !identity.evicted.isEmpty, identity.isEvicted(model) { return -1 }
-        if type(of: model) != D.Model.self { try checkClass(model) }
-        found.append(id)
-        return identity.register(id, model)
     }
 
     /// A subclass that has a mapping of its own is stored by that one; here its own properties would be lost.
-    @usableFromInline func checkClass(_ model: D.Model) throws {
+    func checkSubclass(_ model: AnyObject) throws {
         guard let other = core.tables(holding: model).first, other !== self, isBase(of: other) else { return }
         throw GraphError(
             .misuse,
             "a link to \(D.schema.name) leads to a \(type(of: model)), which is stored as \(other.name); link to that, "
-                + "or map the subclass as \(D.schema.name)", type: D.schema.name, id: "\(mapping.idOf(model))")
+                + "or map the subclass as \(D.schema.name)", type: D.schema.name, id: "\(idOf(model))")
     }
 
     func resetWalk() {
@@ -93,15 +71,18 @@ extension Table {
         partial = nil
     }
 
-    @inlinable func walkEach() throws -> Bool {
+    func walkEach() throws -> Bool {
         guard walked < identity.models.count else { return false }
         guard let visit = mapping.visit else {
             walked = identity.models.count
             return true
         }
+        let core = core
         while walked < identity.models.count {
-            if let model = model(at: walked), identity.deleted.isEmpty || !identity.deleted.contains(walked) {
-                do { try visit(model, walked, core) } catch { throw located(error, model) }
+            if let object = held.models[walked], identity.deleted.isEmpty || !identity.deleted.contains(walked) {
+                do { try visit(object, walked, core) } catch {
+                    throw located(error, unsafeDowncast(object, to: D.Model.self))
+                }
             }
             walked += 1
         }
@@ -124,10 +105,6 @@ extension Table {
     /// Objects that the walk found are forgotten unless the save succeeds.
     func forgetFound() {
         for holding in holdings.values { holding.endWalk() }
-        if !found.isEmpty { mapping.passes.forgetFound(self) }
-    }
-
-    @inlinable func removeFound() {
         for id in found.reversed() { identity.remove(id) }
         found = []
     }
@@ -137,7 +114,7 @@ extension Table {
         let isShared = core.sharing(self).count > 1
         inserting = []
         var new: [(slot: Int, model: D.Model)] = []
-        for slot in try partial.map(changedSlots) ?? mapping.passes.findChanged(self) {
+        for slot in try partial.map(changedSlots) ?? changedSlots() {
             guard let model = model(at: slot) else { continue }
             let old = vanished.contains(slot) ? nil : snapshots[slot]
             if identity.deleted.contains(slot) {
@@ -183,7 +160,7 @@ extension Table {
         plan.commit.append(marksTaken())
         plan.commit.append { [self] in
             // Objects added while the save waited are left for the next one.
-            if !added.isEmpty { mapping.passes.forgetStored(self) }
+            if !added.isEmpty { forgetStored() }
             for (holding, pending) in held { holding.commit(pending) }
         }
     }
@@ -192,38 +169,38 @@ extension Table {
     private func collect(_ new: [(slot: Int, model: D.Model)], _ rank: Int, into plan: inout WritePlan) throws {
         guard !new.isEmpty else { return }
         let isPlain = records.isEmpty && (pool != nil || !mapping.hasNested)
-        let dtos = try isPlain ? mapping.passes.new(self, new) : new.map { try record(of: $0.model) }
+        let dtos = try isPlain ? composeNew(new) : new.map { try record(of: $0.model) }
         if mapping.steps.contains(where: { $0.settle != nil }) {
             for (object, dto) in zip(new, dtos) { settle(dto, object.model, &plan) }
         }
         if hasKeyGiver { for object in new { noteKey(of: object.model, in: &plan) } }
         inserting = dtos.map(\.id)
-        let changes = mapping.passes.insertions(self, dtos)
+        let changes = insertions(of: dtos)
         plan.inserts[rank, default: []] += changes.rows
         plan.relinks += changes.links
-        plan.commit.append { [self] in mapping.passes.stored(self, new, dtos) }
+        plan.commit.append { [self] in stored(new, dtos) }
     }
 
     /// Slots of objects that are new, deleted or differ from their snapshots.
-    @inlinable func changedSlots() throws -> [Int] {
-        grow(to: identity.models.count)
-        let isClean = mapping.isClean
+    func changedSlots() throws -> [Int] {
+        grow(to: held.models.count)
+        let (isClean, snapshots, core) = (mapping.isClean, snapshots, core)
         var changed: [Int] = []
-        for slot in identity.models.indices {
+        for slot in held.models.indices {
             guard let model = model(at: slot) else { continue }
-            guard snapshots[slot] != nil, identity.deleted.isEmpty || !identity.deleted.contains(slot),
+            guard snapshots.isThere[slot], identity.deleted.isEmpty || !identity.deleted.contains(slot),
                 vanished.isEmpty || !vanished.contains(slot)
             else {
                 changed.append(slot)
                 continue
             }
-            if try !self.isClean(isClean, slot, model) && isDirty(slot, model) { changed.append(slot) }
+            if try !isClean(snapshots.pointer(slot), model, core) && isDirty(slot, model) { changed.append(slot) }
         }
         return changed
     }
 
     /// Whether a property that is known differs from the snapshot.
-    @usableFromInline func isDirty(_ slot: Int, _ model: D.Model) throws -> Bool {
+    func isDirty(_ slot: Int, _ model: D.Model) throws -> Bool {
         for (index, step) in mapping.steps.enumerated()
         where try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot) { return true }
         return false
@@ -242,39 +219,34 @@ extension Table {
         }
     }
 
-    @inlinable func stored(_ new: [(slot: Int, model: D.Model)], _ dtos: [D]) {
-        grow(to: identity.models.count + new.count)
-        for index in new.indices { stored(dtos[index], new[index].model, new[index].slot) }
+    private func stored(_ new: [(slot: Int, model: D.Model)], _ dtos: [D]) {
+        grow(to: held.models.count + new.count)
+        let noteStored = mapping.passes.noteStored
+        dtos.withUnsafeBufferPointer { dtos in
+            guard let first = dtos.baseAddress else { return }
+            for index in new.indices { _ = noteStored(self, first + index, new[index].model, new[index].slot) }
+        }
     }
 
-    @inlinable @discardableResult func stored(_ dto: D, _ model: D.Model, _ walked: Int) -> Int {
-        let slot = identity.slot(dto.id) ?? identity.register(dto.id, model, at: walked)
-        // Deleted while the save waited: that is for the next one.
-        if !identity.dropped.isEmpty, identity.dropped.removeValue(forKey: ObjectIdentifier(model)) != nil {
-            identity.deleted.insert(slot)
-        }
-        grow(to: slot + 1)
-        snapshots[slot] = dto
-        filled[slot] = .max
-        if tracking != nil { track(model) }
-        return slot
+    func stored(_ dto: D, _ model: D.Model, _ walked: Int) -> Int {
+        withUnsafePointer(to: dto) { mapping.passes.noteStored(self, $0, model, walked) }
     }
 
     /// False for a link that is nil or empty and was never filled: what it stores is unknown.
-    @inlinable func isKnown(_ step: Step<D>, _ index: Int, _ model: D.Model, _ slot: Int) -> Bool {
+    func isKnown(_ step: StepTasks<D>, _ index: Int, _ model: D.Model, _ slot: Int) -> Bool {
         guard let isEmpty = step.isEmpty, filled[slot] & step.bit == 0 else { return true }
         return !isEmpty(model)
     }
 
     /// The DTO of a loaded model: properties that are clean as in the snapshot.
     func rebuilt(_ old: D, _ model: D.Model, _ slot: Int) throws -> D {
-        try withUnsafePointer(to: old) { try mapping.passes.edited(self, model, slot, $0) }
+        try withUnsafePointer(to: old) { try compose(model, slot, $0, .edits) { try schema.make(&$0) } }
     }
 
     /// The DTO of a model, with nested values; the links of an object lead to objects that have an id and nothing else.
     @usableFromInline func record(of model: D.Model) throws -> D {
         if !records.isEmpty, let known = records[ObjectIdentifier(model)] { return known }
-        return try pool == nil && mapping.hasNested ? wholeRecord(of: model) : mapping.passes.whole(self, model)
+        return try pool == nil && mapping.hasNested ? wholeRecord(of: model) : composeWhole(model)
     }
 
     func evictModel(_ model: AnyObject) {
