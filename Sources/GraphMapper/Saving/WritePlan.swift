@@ -26,6 +26,12 @@ struct WritePlan {
     /// The changes in the order in which they can run, once all are planned.
     var order = WriteOrder.Result(changes: [])
 
+    /// Plans rows of a table of that rank.
+    mutating func insert(_ rows: [ChangeSet.Change], _ rank: Int) {
+        // Most often they are the only ones: the array is taken as it is.
+        if inserts[rank] == nil { inserts[rank] = rows } else { inserts[rank]?.append(contentsOf: rows) }
+    }
+
     mutating func delete(_ change: ChangeSet.Change, _ rank: Int, _ isShared: Bool) {
         if isShared, case .delete(let row) = change {
             let key = ChangeSet.Change.delete(.init(table: row.table, keyColumns: row.keyColumns, key: row.key))
