@@ -48,12 +48,14 @@ struct LiveLinked<R: StoredRecord>: Live {
         let event = try rows.advance(tx, pending)
         changedLinks = []
         guard !nodes.isEmpty else { return event }
-        let touched: [[StoredValue]]
+        var touched: [[StoredValue]]
         switch pending.isEverything ? .all : pending.tables[R.schema.name] {
         case .all?: touched = rows.keys
         case .keys(let keys)?: touched = keys.all.filter { rows.position(of: $0) != nil }
         case nil: touched = []
         }
+        // Rows come in that nobody has written, as where another one has made room for them.
+        if case .update(_, _, let insertions, _)? = event { touched += insertions.map(rows.key) }
         var changed: Set<Int> = []
         for place in nodes.indices {
             let owners = try nodes[place].changed(tx, pending).compactMap { rows.position(of: $0) }

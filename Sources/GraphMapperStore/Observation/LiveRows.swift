@@ -21,6 +21,13 @@ struct LiveRows<R: StoredRecord>: Live {
         return results.chunks.flatMap { chunk in chunk.places.map { $0.values.suffix(width).map(Touch.plain) } }
     }
 
+    /// The key of the row at a position. Complexity: O(log count).
+    func key(at position: Int) -> [StoredValue] {
+        let (chunk, place) = results.locate(position)
+        let width = plan?.ordering.keyWidth ?? 0
+        return results.chunks[chunk].places[place].values.suffix(width).map(Touch.plain)
+    }
+
     /// Where the row with this key is. Complexity: O(log count).
     func position(of key: [StoredValue]) -> Int? {
         guard let plan, let place = index[RowKey(key[...])] else { return nil }

@@ -188,6 +188,21 @@ private struct Town: StoredRecord {
         #expect(try await changes.step() != nil)
     }
 
+    @Test func `what a row links to counts also if the row came in unwritten`() async throws {
+        let store = try await GraphStore.open(.inMemory, Town.self)
+        try await store.write { tx in
+            for id in 1...3 { try await tx.insert(Town(id: id, name: "", capital: id == 2 ? Ref(3) : nil)) }
+        }
+        let first = Query(Town.self).sorted(by: \.id).limit(1)
+        var changes = try await Stepper(store, LiveLinked(first, nil, .along { $0.capital.name }))
+        try await store.write { _ = try await $0.delete(Town.self, 1) }
+        #expect(try await changes.step() != nil)
+        try await store.write { _ = try await $0.apply(Patch(Town.self, 3).set(\.name, "new")) }
+        guard case .update(_, [], [], [0])? = try await changes.step() else {
+            throw Violation(description: "it is told nothing of the capital")
+        }
+    }
+
     /// A row is modified if, and only if, what it shows of what it links to differs.
     @Test func `law: what is seen along a path is what is told`() async throws {
         let edits = Gen<[(Int, Int, Int)]>.array(

@@ -30,12 +30,9 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
 
     @Test func `memory is shared by name, one transaction at a time`() async throws {
         let name = "a b?c=%/\(UUID())"
-        var options = GraphStore.Options()
-        // However slow the machine is.
-        options.busyTimeout = 600
-        let first = try await open(.sharedMemory(name), options)
+        let first = try await open(.sharedMemory(name))
         do {
-            let second = try await open(.sharedMemory(name), options)
+            let second = try await open(.sharedMemory(name))
             let other = try await open(.sharedMemory(name + "x"))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (number, store) in [first, second, first, second].enumerated() {
