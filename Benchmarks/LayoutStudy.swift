@@ -66,8 +66,6 @@ struct StudiedLayout {
 
     /// The column that links refer to.
     var key: String { hasIntegers ? "row" : "id" }
-    /// How many bytes of a packed list are one link.
-    var width: Int { hasIntegers ? 8 : 16 }
 }
 
 /// One file of one layout.
