@@ -374,20 +374,41 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     }
 }
 
-/// Keys of rows of some tables, most often of one.
+/// Keys of rows of some tables. Most often they are asked for in the order in which they came.
 private struct RowKeys {
-    private var tables: [(name: String, keys: Set<RowKey>)] = []
+    private struct Table {
+        let name: String
+        var keys: [RowKey] = []
+        /// The one that was asked for last.
+        var next = 0
+        /// All of them, once another order was seen.
+        var all: Set<RowKey>?
 
-    mutating func insert(_ key: [StoredValue], _ table: String) {
-        if let place = place(table) {
-            tables[place].keys.insert(RowKey(key[...]))
-        } else {
-            tables.append((table, [RowKey(key[...])]))
+        mutating func has(_ key: RowKey) -> Bool {
+            if let all { return all.contains(key) }
+            while next < keys.count {
+                if keys[next] == key { return true }
+                next += 1
+            }
+            let all = Set(keys)
+            self.all = all
+            return all.contains(key)
         }
     }
 
-    func has(_ key: [StoredValue], _ table: String) -> Bool {
-        place(table).map { tables[$0].keys.contains(RowKey(key[...])) } ?? false
+    private var tables: [Table] = []
+
+    mutating func insert(_ key: [StoredValue], _ table: String) {
+        let place = place(table) ?? tables.count
+        if place == tables.count { tables.append(Table(name: table)) }
+        let key = RowKey(key[...])
+        tables[place].keys.append(key)
+        tables[place].all?.insert(key)
+    }
+
+    mutating func has(_ key: [StoredValue], _ table: String) -> Bool {
+        guard let place = place(table) else { return false }
+        return tables[place].has(RowKey(key[...]))
     }
 
     mutating func removeAll() { tables.removeAll() }

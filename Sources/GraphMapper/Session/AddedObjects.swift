@@ -1,20 +1,22 @@
 /// Objects that the app has added, in order, each once. Adding and taking out cost O(1), amortized.
 struct AddedObjects {
     private var objects: [AnyObject?] = []
-    private var places: [ObjectIdentifier: Int] = [:]
+    /// By the objects' addresses.
+    private var places: [IDKey<Int>: Int] = [:]
 
     var isEmpty: Bool { places.isEmpty }
 
-    func contains(_ object: AnyObject) -> Bool { places[ObjectIdentifier(object)] != nil }
+    func contains(_ object: AnyObject) -> Bool { places[Self.key(object)] != nil }
 
     mutating func append(_ object: AnyObject) {
-        guard !contains(object) else { return }
-        places[ObjectIdentifier(object)] = objects.count
-        objects.append(object)
+        let end = objects.count
+        if places.value(of: Self.key(object), orInsert: end) == end { objects.append(object) }
     }
 
+    private static func key(_ object: AnyObject) -> IDKey<Int> { IDKey(Int(bitPattern: ObjectIdentifier(object))) }
+
     mutating func remove(_ object: AnyObject) {
-        guard let place = places.removeValue(forKey: ObjectIdentifier(object)) else { return }
+        guard let place = places.removeValue(forKey: Self.key(object)) else { return }
         objects[place] = nil
         // The gaps are closed when they are most of the list.
         if places.count * 2 < objects.count { self = Self(objects.compactMap { $0 }) }

@@ -59,9 +59,8 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
     @inlinable @inline(__always) @discardableResult
     final func offer(_ dto: UnsafeRawPointer, as id: ID) -> Int32 {
         let new = Int32(truncatingIfNeeded: ids.count)
-        let index = indices[IDKey(id), default: new]
+        let index = indices.value(of: IDKey(id), orInsert: new)
         if index == new {
-            indices[IDKey(id)] = new
             ids.append(id)
         } else if incomingRows.has(Int(index)) {
             if !differing, !isSame(Int(index), dto) { differing = true }
@@ -93,9 +92,8 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
     /// Asks for the DTO with this id, unless it is here, and answers its index.
     @inlinable @discardableResult final func want(_ id: ID) -> Int32 {
         let new = Int32(truncatingIfNeeded: ids.count)
-        let index = indices[IDKey(id), default: new]
+        let index = indices.value(of: IDKey(id), orInsert: new)
         if index == new {
-            indices[IDKey(id)] = new
             ids.append(id)
             wanted.append(id)
         }

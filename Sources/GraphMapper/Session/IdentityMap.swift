@@ -20,8 +20,7 @@ import Foundation
 
     @inlinable func hash(into hasher: inout Hasher) { hasher.combine(id) }
 
-    /// The one place where a hash table asks for a hash. The multiplier is random for each process, so that nobody can
-    /// make up ids that collide.
+    /// The one place where a hash table asks for a hash.
     @inlinable @inline(__always) func _rawHashValue(seed: Int) -> Int {
         let words: (UInt64, UInt64)
         if ID.self == UUID.self {
@@ -31,9 +30,7 @@ import Foundation
         } else {
             return id._rawHashValue(seed: seed)
         }
-        let product = (words.0 ^ hashKeys.0 ^ UInt64(truncatingIfNeeded: seed)).multipliedFullWidth(
-            by: words.1 ^ hashKeys.1)
-        return Int(truncatingIfNeeded: product.high ^ product.low)
+        return HashKeys.mixed(words.0, words.1, seed: seed)
     }
 
     @inlinable @inline(__always) static func words(_ id: ID) -> (UInt64, UInt64) {
@@ -54,8 +51,34 @@ import Foundation
     }
 }
 
-/// The second is odd, so that no difference of the first words is lost.
-@usableFromInline let hashKeys = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max) | 1)
+/// What hashes of ids are mixed with: random for each process, so that nobody can make up ids that collide.
+@usableFromInline package enum HashKeys {
+    // Safe: set once, before the first table of ids is made, and whoever makes one has waited for that. A constant that is
+    // made when it is first used would be asked at every look-up whether it is made, which was a sixth of one.
+    @usableFromInline nonisolated(unsafe) static var keys: (UInt64, UInt64) = (0, 1)
+
+    private static let isRandom: Bool = {
+        // The second is odd, so that no difference of the first words is lost.
+        keys = (.random(in: .min ... .max), .random(in: .min ... .max) | 1)
+        return true
+    }()
+
+    /// Called by what makes tables of ids.
+    package static func randomize() { _ = isRandom }
+
+    @inlinable @inline(__always) package static func mixed(_ first: UInt64, _ second: UInt64, seed: Int) -> Int {
+        let product = (first ^ keys.0 ^ UInt64(truncatingIfNeeded: seed)).multipliedFullWidth(by: second ^ keys.1)
+        return Int(truncatingIfNeeded: product.high ^ product.low)
+    }
+}
+
+extension Dictionary {
+    /// The value of a key, which takes this one if it has none: one look where a question and an answer would be two.
+    @inlinable @inline(__always) mutating func value(of key: Key, orInsert value: Value) -> Value {
+        func same(_ value: inout Value) -> Value { value }
+        return same(&self[key, default: value])
+    }
+}
 
 /// An object that may be gone.
 @usableFromInline final class WeakReference {

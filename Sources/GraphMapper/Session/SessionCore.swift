@@ -2,7 +2,11 @@
 public final class SessionCore {
     @exclusivity(unchecked) @usableFromInline var tables: [TypeKey: AnyTable] = [:]
     /// In the order of registration, which makes every walk deterministic.
-    var order: [AnyTable] = []
+    var order: [AnyTable] = [] {
+        didSet { holders = [:] }
+    }
+    /// The tables of classes of models, as far as somebody has asked.
+    private var holders: [TypeKey: [AnyTable]] = [:]
     /// By the types of the model and of the id: DTOs without an id share no identity with a record of their model.
     private var identities: [[ObjectIdentifier]: AnyObject] = [:]
     /// What the steps answer while DTOs are made.
@@ -45,6 +49,8 @@ public final class SessionCore {
         let tables = sharing(table).filter(\.isStored)
         return tables.first === table && !tables.contains { $0 !== table && $0.hasSnapshot(slot) }
     }
+
+    init() { HashKeys.randomize() }
 
     func register<D>(_ mapping: Mapping<D>) {
         let identity: IdentityMap<D.ID>
@@ -98,8 +104,12 @@ public final class SessionCore {
 
     /// The tables of the model's class, or else of the nearest superclass that is mapped.
     func tables(holding model: AnyObject) -> [AnyTable] {
+        let kind = TypeKey(type(of: model))
+        if let known = holders[kind] { return known }
         let all = order.filter { $0.holds(model) }
-        return all.filter { table in !all.contains { table.isBase(of: $0) } }
+        let tables = all.filter { table in !all.contains { table.isBase(of: $0) } }
+        holders[kind] = tables
+        return tables
     }
 
     // MARK: Loading

@@ -32,6 +32,7 @@ final class Connection: @unchecked Sendable {
 
     /// - Parameter path: a name that ``FilePath`` has made: no other is a URI.
     init(path: String, readOnly: Bool, busyTimeout: Double) throws {
+        HashKeys.randomize()
         var opened: OpaquePointer?
         let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE

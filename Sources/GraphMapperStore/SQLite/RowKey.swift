@@ -1,4 +1,5 @@
 internal import CSQLite
+import GraphMapper
 
 /// A key as a row has it, to look up in a table of keys. Integers and up to sixteen bytes need no allocation.
 enum RowKey: Hashable {
@@ -30,10 +31,7 @@ enum RowKey: Hashable {
 
     /// The one place where a hash table asks for a hash: short keys are mixed by one multiplication.
     func _rawHashValue(seed: Int) -> Int {
-        if case .short(let a, let b, _) = self {
-            let product = (a ^ hashKeys.0 ^ UInt64(truncatingIfNeeded: seed)).multipliedFullWidth(by: b ^ hashKeys.1)
-            return Int(truncatingIfNeeded: product.high ^ product.low)
-        }
+        if case .short(let a, let b, _) = self { return HashKeys.mixed(a, b, seed: seed) }
         var hasher = Hasher()
         hash(into: &hasher)
         return hasher.finalize()
@@ -88,7 +86,3 @@ enum RowKey: Hashable {
         }
     }
 }
-
-/// Random for each process, so that nobody can make up keys that collide. The second is odd, so that no difference of the
-/// first words is lost.
-private let hashKeys = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max) | 1)
