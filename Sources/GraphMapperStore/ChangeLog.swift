@@ -120,6 +120,12 @@ struct ChangeLog {
         var isCollapsed = false
         /// The keys of the rows that the one without a key stands for; nil if they are not known, or too many.
         var keys: [[StoredValue]]?
+        /// The columns that were covered last.
+        private var covered: [String] = []
+
+        init(_ table: String, _ kind: ChangeRecord.Kind, isObserved: Bool) {
+            (self.table, self.kind, self.isObserved) = (table, kind, isObserved)
+        }
 
         mutating func add(_ row: Row) {
             if !isCollapsed {
@@ -145,7 +151,10 @@ struct ChangeLog {
 
         /// Adds columns to those of the row for all.
         mutating func cover(_ columns: [String]?) {
-            for column in columns ?? [] { cover(column) }
+            // Most often they are the very array that came before.
+            guard let columns, columns != covered else { return }
+            for column in columns { cover(column) }
+            covered = columns
         }
 
         mutating func cover(_ column: String) {
@@ -207,10 +216,10 @@ struct ChangeLog {
         entries[place].add(Row(key: nil, columns: columns, place: count))
     }
 
-    /// Whether what a row held before is of use, and not known.
-    func wantsBefore(_ kind: ChangeRecord.Kind, _ table: String, _ key: [StoredValue]) -> Bool {
-        before[table]?[key] == nil
-            && !entries.contains { $0.table == table && $0.kind == kind && $0.rows.count >= Self.most }
+    /// Whether what a row holds now is what it held before the transaction, as far as is known, and is not noted.
+    func wantsBefore(_ table: String, _ key: [StoredValue]) -> Bool {
+        before[table]?[key] == nil && !has(table, key)
+            && !entries.contains { $0.table == table && $0.rows.count >= Self.most }
     }
 
     /// Notes what a row held in some columns before the transaction wrote to these.
@@ -235,7 +244,7 @@ struct ChangeLog {
         if latest < entries.count, entries[latest].kind == kind, entries[latest].table == table { return latest }
         let place = entries.firstIndex { $0.kind == kind && $0.table == table } ?? entries.count
         if place == entries.count {
-            entries.append(Entry(table: table, kind: kind, isObserved: observed.contains(table)))
+            entries.append(Entry(table, kind, isObserved: observed.contains(table)))
         }
         switch kind {
         case .insert: insert = place

@@ -49,7 +49,13 @@ public class ReadTransaction: ImmediateSource {
     }
 
     /// The record with that id; nil if there is none.
-    public func find<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> R? {
+    @inlinable @inline(__always)
+    public final func find<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> R? {
+        // An asynchronous call that is inlined costs nothing.
+        try findNow(type, id)
+    }
+
+    @usableFromInline final func findNow<R: StoredRecord>(_ type: R.Type, _ id: R.ID) throws -> R? {
         try check()
         do { return try connection.table(type).find(id, connection) } catch let error as GraphError {
             throw R.schema.located(error, inRow: id.storedValues)
@@ -274,12 +280,13 @@ struct BesideRows: Sendable {
     var values: [StoredValue] = []
 }
 
-/// Tells tasks apart for as long as they run. Compared at every call on a transaction: hashing would cost more than all else.
+/// The address of the running task, which tells tasks apart for as long as they run; nil outside of tasks. It is compared
+/// at every call on a transaction, and never followed.
 private func currentTask() -> UnsafeRawPointer? {
     withUnsafeCurrentTask { task in
-        // A task's handle is its address and nothing else, which is never followed here.
-        guard let task, MemoryLayout<UnsafeCurrentTask>.size == MemoryLayout<UnsafeRawPointer>.size else { return nil }
-        return unsafeBitCast(task, to: UnsafeRawPointer.self)
+        // A task's handle is its address and nothing else. Unwrapped it would be counted once more.
+        guard MemoryLayout<UnsafeCurrentTask?>.size == MemoryLayout<UnsafeRawPointer?>.size else { return nil }
+        return unsafeBitCast(task, to: UnsafeRawPointer?.self)
     }
 }
 

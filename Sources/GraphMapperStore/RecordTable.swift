@@ -1,3 +1,5 @@
+import Foundation
+
 /// The rows of one record type on one connection, one at a time: what finds, adds and sets them is prepared once.
 ///
 /// Little of it depends on the type, since what does is not specialized here.
@@ -16,6 +18,7 @@ final class RecordTable<R: StoredRecord> {
     private let encode = R.schema.encode
     private let hasLazy = R.schema.hasLazy
     let hasLists = !R.schema.lists.isEmpty
+    private let hasUUID = R.ID.self == UUID.self
     // Values to be bound, kept for their memory. One task at a time uses a connection, and what encodes a value does not
     // come back here.
     @exclusivity(unchecked) private var values: [StoredValue] = []
@@ -42,11 +45,10 @@ final class RecordTable<R: StoredRecord> {
     /// The record with that id; nil if there is none.
     func find(_ id: R.ID, _ connection: Connection) throws -> R? {
         let statement = try finding(connection)
-        encode(key: id)
-        try connection.start(statement, values)
+        try start(statement, for: id, connection)
         defer { statement.reset() }
         guard try statement.step() else { return nil }
-        let lists = hasLists ? try readLists(connection) : nil
+        let lists = hasLists ? try readLists(of: id, connection) : nil
         defer { withExtendedLifetime(lists) {} }
         var position = RowPosition()
         do { return try read(statement.cursor(lists), &position) } catch { throw R.schema.locate(error, position) }
@@ -69,16 +71,25 @@ final class RecordTable<R: StoredRecord> {
     /// values is `other`.
     func presence(of record: R, _ connection: Connection) throws -> Presence {
         let statement = try finding(connection)
-        encode(key: record.id)
-        try connection.start(statement, values)
+        try start(statement, for: record.id, connection)
         defer { statement.reset() }
         guard try statement.step() else { return .absent }
         guard !hasLazy else { return .other }
         encodeRow(of: record)
         guard statement.starts(with: values) else { return .other }
         guard hasLists else { return .same }
-        encode(key: record.id)
         return try hasSameLists(record, connection) ? .same : .other
+    }
+
+    /// Readies a statement for a row's key.
+    private func start(_ statement: Statement, for id: R.ID, _ connection: Connection) throws {
+        guard hasUUID else {
+            encode(key: id)
+            return try connection.start(statement, values)
+        }
+        // Most keys are UUIDs, which take no array.
+        try connection.willRun(statement)
+        try withUnsafeBytes(of: id) { try statement.bind($0, at: 0) }
     }
 
     private func finding(_ connection: Connection) throws -> Statement {
@@ -88,13 +99,13 @@ final class RecordTable<R: StoredRecord> {
         return statement
     }
 
-    /// The ordered links of the row whose key is in `values`.
-    private func readLists(_ connection: Connection) throws -> LinkLists {
+    /// The ordered links of the row with that id.
+    private func readLists(of id: R.ID, _ connection: Connection) throws -> LinkLists {
         let lists = try lists ?? prepareLists(connection)
         self.lists = lists
         for (place, (rows, statement)) in zip(lists.rows.properties, lists.statements).enumerated() {
             rows.removeAll()
-            try connection.start(statement, values)
+            try start(statement, for: id, connection)
             defer { statement.reset() }
             do { try read(statement, into: rows) } catch {
                 throw R.schema.located(error, R.schema.properties[R.schema.lists[place]])
@@ -122,7 +133,7 @@ final class RecordTable<R: StoredRecord> {
 
     private func hasSameLists(_ record: R, _ connection: Connection) throws -> Bool {
         let schema = R.schema
-        let lists = try readLists(connection)
+        let lists = try readLists(of: record.id, connection)
         for (place, rows) in zip(schema.lists, lists.properties) {
             var targets: [StoredValue] = []
             schema.properties[place].encode(record, &targets)
@@ -160,11 +171,7 @@ final class RecordTable<R: StoredRecord> {
     ///
     /// - Throws: ``GraphError`` for a property that has no column; ``StoreError`` for a value that the table forbids.
     func apply(_ patch: Patch<R>, _ connection: Connection, _ log: inout ChangeLog) throws -> Bool {
-        let update = try updating(patch, connection)
-        try connection.execute(update.statement, patch.values, from: patch.keyCount)
-        guard connection.changeCount > 0 else { return false }
-        log.note(.update, name, update.columns) { patch.key }
-        return true
+        try updating(patch, connection).apply(patch, connection, &log)
     }
 
     /// The columns that a patch sets.
@@ -173,7 +180,7 @@ final class RecordTable<R: StoredRecord> {
     }
 
     private func updating(_ patch: Patch<R>, _ connection: Connection) throws -> PatchStatement<R> {
-        if let update, update.patch.hasPaths(of: patch) { return update }
+        if let update, update.isFor(patch) { return update }
         let columns = try patch.paths.flatMap { try R.columnNames(at: $0).get() }
         guard columns.count == patch.values.count - patch.keyCount else {
             throw GraphError(.misuse, "the patch has not a value for each of its columns", type: name)
@@ -189,10 +196,10 @@ final class RecordTable<R: StoredRecord> {
     func delete(_ id: R.ID, _ connection: Connection, _ log: inout ChangeLog) throws -> Bool {
         if deletion == nil { deletion = try connection.prepare(RowStatements.delete(from: name, keyColumns)) }
         guard let deletion else { return false }
-        encode(key: id)
-        try connection.execute(deletion, values)
+        try start(deletion, for: id, connection)
+        try deletion.finish()
         guard connection.changeCount > 0 else { return false }
-        log.note(.delete, name) { values }
+        log.note(.delete, name) { id.storedValues }
         return true
     }
 }
@@ -200,11 +207,29 @@ final class RecordTable<R: StoredRecord> {
 /// What sets the columns of some properties of a row.
 private final class PatchStatement<R: StoredRecord> {
     /// A patch that it is for, as for all others of the same properties.
-    let patch: Patch<R>
+    private let patch: Patch<R>
+    /// The property, if it is one. The patch keeps the path, so that no other comes to lie where it does.
+    private let onlyPath: ObjectIdentifier?
+    private let table = R.schema.name
+    private let statement: Statement
     let columns: [String]
-    let statement: Statement
 
     init(_ patch: Patch<R>, _ columns: [String], _ statement: Statement) {
         (self.patch, self.columns, self.statement) = (patch, columns, statement)
+        onlyPath = patch.others.isEmpty ? patch.path.map { ObjectIdentifier($0) } : nil
+    }
+
+    func apply(_ patch: Patch<R>, _ connection: Connection, _ log: inout ChangeLog) throws -> Bool {
+        try connection.execute(statement, patch.values, from: patch.keyCount)
+        guard connection.changeCount > 0 else { return false }
+        log.note(.update, table, columns) { patch.key }
+        return true
+    }
+
+    /// Whether it sets what another patch does.
+    func isFor(_ other: Patch<R>) -> Bool {
+        // A key path that is written in one place is one object.
+        if let onlyPath, other.others.isEmpty, let path = other.path, ObjectIdentifier(path) == onlyPath { return true }
+        return patch.hasPaths(of: other)
     }
 }

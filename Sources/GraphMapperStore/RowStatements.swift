@@ -47,6 +47,7 @@ final class LinkTable {
     let insertFirst: String
     let delete: String
     let move: String
+    private var insertion: Statement?
 
     init(_ link: ChangeSet.Relink) {
         let name = Dialect.quoted(Layout.listTable(link.table, link.property))
@@ -64,6 +65,14 @@ final class LinkTable {
             + (link.isOfNewRow ? "" : " AND EXISTS (\(RowStatements.select(link.table, [], link.keyColumns)))")
         delete = "DELETE FROM \(name) WHERE \(isOwner) AND position = ?"
         move = "UPDATE \(name) SET position = ? WHERE \(isOwner) AND position = ?"
+    }
+
+    /// What adds a row.
+    func filling(_ connection: Connection) throws -> Statement {
+        if let insertion { return insertion }
+        let statement = try connection.prepare(insert)
+        insertion = statement
+        return statement
     }
 
     /// The fewest statements that make the rows, as they are, into the link's targets.

@@ -1,6 +1,8 @@
 /// Reads and writes in one transaction. Ends with its closure.
 public final class WriteTransaction: ReadTransaction, JoinableTransaction {
-    private var lastInsertion: (table: String, columns: [String], statement: Statement)?
+    private var lastInsertion: (table: String, columns: [String], statement: Statement, hasLists: Bool)?
+    /// Rows that the changes under way have inserted, where rows have ordered links: nobody has filled these.
+    private var newOwners = RowKeys()
     private var lastLink: (table: String, property: String, isNew: Bool, list: LinkTable)?
     private let lists: [String: ListOwner]
     /// What rules do when rows of each table are deleted.
@@ -88,22 +90,24 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             return
         }
         guard table.hasLists else { return }
+        newOwners.insert(record.id.storedValues, R.schema.name)
+        defer { newOwners.removeAll() }
         for link in R.schema.insertedLinks(of: record, record.id.storedValues) { try applyNow(link) }
     }
 
     /// Writes the properties that the patch sets, and reads nothing. False if there is no such row.
     ///
     /// - Throws: ``GraphError`` for a property that has no column; ``StoreError`` for a value that the table forbids.
-    @discardableResult
+    @inlinable @inline(__always) @discardableResult
     public func apply<R: StoredRecord>(_ patch: Patch<R>) async throws -> Bool { try applyNow(patch) }
 
-    func applyNow<R: StoredRecord>(_ patch: Patch<R>) throws -> Bool {
+    @usableFromInline func applyNow<R: StoredRecord>(_ patch: Patch<R>) throws -> Bool {
         try check()
         let table = connection.table(R.self)
         guard !patch.isEmpty else { return try table.has(patch.key, connection) }
         if !pins.isEmpty {
             try noteBefore(
-                .update, R.schema.name, R.keyColumnNames, patch.key, try table.columns(of: patch, connection))
+                R.schema.name, R.keyColumnNames, patch.key, try table.columns(of: patch, connection))
         }
         return try table.apply(patch, connection, &log)
     }
@@ -112,7 +116,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     @discardableResult
     public func delete<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> Bool {
         try check()
-        if !pins.isEmpty { try noteBefore(.delete, R.schema.name, R.keyColumnNames, id.storedValues) }
+        if !pins.isEmpty { try noteBefore(R.schema.name, R.keyColumnNames, id.storedValues) }
         return try deleting(from: R.schema.name) { try connection.table(type).delete(id, connection, &log) }
     }
 
@@ -193,6 +197,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     public func apply(_ changes: ArraySlice<ChangeSet.Change>) async throws -> ChangeSet.Mismatch? {
         try check()
+        defer { newOwners.removeAll() }
         for place in changes.indices {
             if let found = try mismatch(of: changes[place]) { return ChangeSet.Mismatch(place: place, found: found) }
         }
@@ -204,12 +209,14 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         switch change {
         case .insert(let row):
             guard row.isFit else { throw Self.misfit(change) }
-            try connection.execute(try insertion(row.table, row.columns), row.values)
+            let insertion = try insertion(row.table, row.columns)
+            try connection.execute(insertion.statement, row.values)
             connection.noteOrderly()
+            if insertion.hasLists { newOwners.insert(row.key, row.table) }
             log.note(.insert, row.table, row.key)
         case .update(let row):
             guard row.isFit else { throw Self.misfit(change) }
-            try noteBefore(.update, row.table, row.keyColumns, row.key, row.columns + row.unread)
+            try noteBefore(row.table, row.keyColumns, row.key, row.columns + row.unread)
             try connection.execute(
                 RowStatements.update(row), row.values + row.unreadValues + row.key + row.expected)
             if connection.changeCount == 0 { return try found(row.table, row.columns, row.keyColumns, row.key) }
@@ -217,7 +224,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             if !row.isInterim { log.note(.update, row.table, row.key, row.columns + row.unread) }
         case .delete(let row):
             guard row.isFit else { throw Self.misfit(change) }
-            try noteBefore(.delete, row.table, row.keyColumns, row.key)
+            try noteBefore(row.table, row.keyColumns, row.key)
             try deleting(from: row.table) {
                 try connection.execute(RowStatements.delete(row), row.key + row.expected)
             }
@@ -247,11 +254,15 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     }
 
     /// The statement of an insert, which most often is the one before.
-    private func insertion(_ table: String, _ columns: [String]) throws -> Statement {
-        if let last = lastInsertion, last.table == table, last.columns == columns { return last.statement }
+    private func insertion(_ table: String, _ columns: [String]) throws -> (statement: Statement, hasLists: Bool) {
+        if let last = lastInsertion, last.table == table, last.columns == columns {
+            return (last.statement, last.hasLists)
+        }
         let statement = try connection.prepare(RowStatements.insert(table, columns))
-        lastInsertion = (table, columns, statement)
-        return statement
+        // What an adopted table's lists are made of is not known.
+        let hasLists = !adopted.contains(table) && lists.values.contains { $0.table == table }
+        lastInsertion = (table, columns, statement, hasLists)
+        return (statement, hasLists)
     }
 
     /// The statements of a link's table, which most often is the one before.
@@ -294,6 +305,12 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     /// Writes the rows of a list that is empty.
     private func fill(_ list: LinkTable, _ link: ChangeSet.Relink) throws -> ChangeSet.Found? {
         let width = link.targetColumns.count
+        let count = link.targets.count / width
+        if link.isOfNewRow, newOwners.has(link.key, link.table) {
+            try fill(list.filling(connection), link, 0..<count)
+            connection.noteOrderly(count)
+            return nil
+        }
         // The first row goes in only if nobody else filled the list: no statement is spent on looking.
         try connection.execute(
             list.insertFirst,
@@ -302,8 +319,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         if connection.changeCount == 0 {
             return try isGone(link) ? .gone : .list(rows(list, link).flatMap(\.target))
         }
-        let count = link.targets.count / width
-        if count > 1 { try fill(connection.prepare(list.insert), link, 1..<count) }
+        if count > 1 { try fill(list.filling(connection), link, 1..<count) }
         connection.noteOrderly(count)
         return nil
     }
@@ -355,6 +371,30 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     private func isGone(_ link: ChangeSet.Relink) throws -> Bool {
         guard !link.keyColumns.isEmpty else { return false }
         return try connection.rows(RowStatements.select(link.table, [], link.keyColumns), link.key).isEmpty
+    }
+}
+
+/// Keys of rows of some tables, most often of one.
+private struct RowKeys {
+    private var tables: [(name: String, keys: Set<RowKey>)] = []
+
+    mutating func insert(_ key: [StoredValue], _ table: String) {
+        if let place = place(table) {
+            tables[place].keys.insert(RowKey(key[...]))
+        } else {
+            tables.append((table, [RowKey(key[...])]))
+        }
+    }
+
+    func has(_ key: [StoredValue], _ table: String) -> Bool {
+        place(table).map { tables[$0].keys.contains(RowKey(key[...])) } ?? false
+    }
+
+    mutating func removeAll() { tables.removeAll() }
+
+    private func place(_ table: String) -> Int? {
+        for place in tables.indices where tables[place].name == table { return place }
+        return nil
     }
 }
 

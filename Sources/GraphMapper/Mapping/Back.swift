@@ -99,7 +99,7 @@ extension StepTasks {
         step.drop = { object, core, all in
             // An owner that is gone may not be asked for: the reference may be unowned.
             if all { return set(object, nil) }
-            guard let target = model(object), let owners = try? core.table(C.self), owners.isDeleted(target) else {
+            guard let target = model(object), let owners = core.knownTable(C.self), owners.isDeleted(target) else {
                 return
             }
             dropOwner(object, from, get, set, core, owners)
@@ -127,7 +127,7 @@ extension StepTasks {
             }
         }
         step.restore = { dto, object, core in
-            guard let table = try? core.table(D.self), let owners = try? core.table(C.self),
+            guard let table = core.knownTable(D.self), let owners = core.knownTable(C.self),
                 let slot = table.knownSlot(of: object)
             else { return false }
             let ref = value(of: dto, get)
@@ -167,7 +167,7 @@ extension StepTasks {
         _ object: D.Model, _ from: AnyKeyPath, _ get: (UnsafePointer<D>) -> Ref<C>?, _ set: (D.Model, C.Model?) -> Void,
         _ core: SessionCore, _ owners: Table<C>
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        guard let table = try? core.table(D.self), let slot = table.knownSlot(of: object),
+        guard let table = core.knownTable(D.self), let slot = table.knownSlot(of: object),
             table.snapshot(slot) != nil
         else { return set(object, nil) }
         let stored = table.withPointer(to: slot, of: table.snapshots, get).flatMap { owners.identity.slot($0.id) }
@@ -190,7 +190,7 @@ extension StepTasks {
     @usableFromInline static func namesReplaced<C: Mappable>(
         _: C.Type, _ object: D.Model, _ model: (D.Model) -> C.Model?, _ from: AnyKeyPath, _ core: SessionCore
     ) -> Bool where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        guard let table = try? core.table(D.self), let owners = try? core.table(C.self),
+        guard let table = core.knownTable(D.self), let owners = core.knownTable(C.self),
             let owner = table.knownSlot(of: object).flatMap(table.holding(from).name)
         else { return false }
         return owners.isReplaced(model(object), by: owners.model(at: owner))
@@ -203,8 +203,14 @@ extension StepTasks {
         _ owners: Table<C>, _ from: AnyKeyPath, _ isFixed: Bool
     ) throws -> Ref<C>? where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         func id(_ model: C.Model) -> C.ID { owners.mapping.idOf(model) }
-        let kept = stored.flatMap { owners.isDeleted(id: $0.id) ? nil : $0 }
         let claimed = slot.flatMap(holding.owner(of:))
+        // Of a new object most often both sides say the same.
+        if case nil = stored, let claimed, let named, owners.held.models[claimed] === named,
+            !table.hasSnapshot(slot ?? -1)
+        {
+            return Ref(id(named))
+        }
+        let kept = stored.flatMap { owners.isDeleted(id: $0.id) ? nil : $0 }
         let holder = claimed.flatMap { owners.model(at: $0) }
         let isNew = slot.flatMap(table.snapshot) == nil
         let hasMoved =
@@ -252,12 +258,21 @@ extension StepTasks {
         _ object: D.Model, _ written: Ref<C>?, _ from: AnyKeyPath, _ model: @escaping (D.Model) -> C.Model?,
         _ set: @escaping (D.Model, C.Model?) -> Void, _ core: SessionCore
     ) -> () -> Void where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        guard let table = try? core.table(D.self), let owners = try? core.table(C.self) else { return {} }
+        guard let table = core.knownTable(D.self), let owners = core.knownTable(C.self) else { return {} }
         let holding = table.holding(from)
         let claimed = table.knownSlot(of: object).flatMap(holding.owner(of:))
         let holder = claimed.flatMap { owners.model(at: $0) }
         let isByBack = !areSame(holder.map { owners.mapping.idOf($0) }, written?.id)
         let before = model(object)
+        if let holder, before === holder, !isByBack {
+            // Most often it is set already.
+            return {
+                guard let slot = table.mapping.passes.slot(table, object), table.held.models[slot] === object else {
+                    return
+                }
+                holding.name(slot, owner: owners.mapping.passes.slot(owners, holder) ?? -1)
+            }
+        }
         return {
             guard let slot = table.knownSlot(of: object) else { return }
             let owner = written.flatMap { owners.identity.slot($0.id) }

@@ -19,13 +19,13 @@ extension StepTasks {
         }
         step.freeze = { freeze($0, model, set) }
         step.before = { table, slot, core in
-            guard let targets = try? core.table(C.self) else { return [] }
+            guard let targets = core.knownTable(C.self) else { return [] }
             let old = table.withPointer(to: slot, of: table.snapshots, id)
             return old.flatMap { targets.model($0) }.map { [$0] } ?? []
         }
         step.drop = { object, core, all in
             guard let target = model(object) else { return }
-            if all || (try? core.table(C.self))?.isDeleted(target) == true { set(object, nil) }
+            if all || core.knownTable(C.self)?.isDeleted(target) == true { set(object, nil) }
         }
         step.restore = { dto, object, core in
             restore([value(of: dto, id)].compactMap { $0 }, C.self, core) { set(object, $0.first) }
@@ -61,7 +61,7 @@ extension StepTasks {
             letGo(table, core, C.self, bit, ids: { targetIDs($0, haveIDs) }, linked: { models($0) })
         }
         step.before = { table, slot, core in
-            guard let targets = try? core.table(C.self) else { return [] }
+            guard let targets = core.knownTable(C.self) else { return [] }
             return table.withPointer(to: slot, of: table.snapshots) { targetIDs($0, haveIDs) }.compactMap(targets.model)
         }
         step.drop = { object, core, all in dropTargets(object, C.self, core, all, models, set) }
@@ -90,7 +90,7 @@ extension StepTasks {
             try core.table(C.self).wantHeld(by: foreignKey, table.mapping.passes.arrivedIDs(table, range))
         }
         step.before = { table, slot, core in
-            guard let object = table.model(at: slot), let holding = try? core.table(C.self).holding(foreignKey) else {
+            guard let object = table.model(at: slot), let holding = core.knownTable(C.self)?.holding(foreignKey) else {
                 return []
             }
             let gone = letGoHeld(table, core, C.self, foreignKey, key: key, linked: { get($0) })
@@ -103,7 +103,7 @@ extension StepTasks {
             letGoHeld(table, core, C.self, foreignKey, key: key, linked: { get($0) })
         }
         step.forEachEdge = { table, core, body in
-            guard let targets = try? core.table(C.self) else { return }
+            guard let targets = core.knownTable(C.self) else { return }
             var counts: [Int32: Int] = [:]
             for child in targets.arrived {
                 let owner = targets.withPointer(to: Int(child), of: targets.incoming, key)
@@ -142,7 +142,7 @@ extension StepTasks {
         _ set: (D.Model, [C.Model]) -> Void
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         let old = models(object)
-        guard !old.isEmpty, let targets = try? core.table(C.self) else { return }
+        guard !old.isEmpty, let targets = core.knownTable(C.self) else { return }
         let new = all ? [] : old.filter { !targets.isDeleted($0) }
         if new.count < old.count { set(object, new) }
     }
@@ -151,7 +151,7 @@ extension StepTasks {
     @usableFromInline static func restore<C: Mappable>(
         _ ids: [C.ID], _: C.Type, _ core: SessionCore, _ set: ([C.Model]) -> Void
     ) -> Bool where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        guard let targets = try? core.table(C.self) else { return false }
+        guard let targets = core.knownTable(C.self) else { return false }
         var models: [C.Model] = []
         for id in ids {
             guard let model = targets.model(id) else { return false }
@@ -189,7 +189,7 @@ extension StepTasks {
         _ get: @escaping (D.Model) -> [C.Model], _ set: @escaping (D.Model, [C.Model]) -> Void, _ core: SessionCore,
         isList: Bool
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        guard let table = try? core.table(D.self), let targets = try? core.table(C.self) else { return }
+        guard let table = core.knownTable(D.self), let targets = core.knownTable(C.self) else { return }
         targets.holding(foreignKey).isList = isList
         targets.holding(foreignKey).owner = { [unowned table] row in
             key(row.assumingMemoryBound(to: C.self)).flatMap(table.identity.slot)
@@ -211,7 +211,7 @@ extension StepTasks {
         _ table: Table<D>, _ slots: [Int], _ foreignKey: AnyKeyPath, _ key: (UnsafePointer<C>) -> D.ID?,
         _ get: (D.Model) -> [C.Model], _ set: (D.Model, [C.Model]) -> Void, _ core: SessionCore
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        guard let targets = try? core.table(C.self) else { return }
+        guard let targets = core.knownTable(C.self) else { return }
         let holding = targets.holding(foreignKey)
         var stored: [ObjectIdentifier: IDKey<D.ID>] = [:]
         var byOwner: [IDKey<D.ID>: [C.Model]] = [:]

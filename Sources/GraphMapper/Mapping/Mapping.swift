@@ -91,8 +91,10 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
         let properties = D.schema.properties
         func encoder(_ place: Int) -> Encode {
             let property = properties[place]
-            return steps.lazy.filter { $0.property == property.path }.compactMap(\.encode).first
+            let encode =
+                steps.lazy.filter { $0.property == property.path }.compactMap(\.encode).first
                 ?? { property.encode($0.pointee, &$1) }
+            return { encode($0.assumingMemoryBound(to: D.self), &$1) }
         }
         func encoder(_ places: ArraySlice<Int>) -> Encode {
             guard let place = places.first else { return { _, _ in } }
@@ -105,7 +107,10 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
             }
         }
         columns = encoder(properties.indices.filter { !properties[$0].isNested && !properties[$0].isList }[...])
-        key = properties.firstIndex(where: \.isKey).map(encoder) ?? { $0.pointee.id.encode(into: &$1) }
+        key =
+            properties.firstIndex(where: \.isKey).map(encoder) ?? {
+                $0.assumingMemoryBound(to: D.self).pointee.id.encode(into: &$1)
+            }
         lists = properties.indices.filter { properties[$0].isList }.map { ($0, encoder($0)) }
         self.make = make
         var mistakes: [String] = []
@@ -168,6 +173,10 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     }
 }
 
+/// Appends the stored values of some properties of the DTO at an address. It does not say of which type, so that loops over
+/// several are not generic.
+typealias Encode = (UnsafeRawPointer, inout [StoredValue]) -> Void
+
 extension Mapping {
     /// A link, as a load follows it.
     struct Followed {
@@ -192,7 +201,6 @@ extension Mapping {
 
     @usableFromInline typealias Comparison = (UnsafePointer<D>, UnsafePointer<D>) -> Bool
     @usableFromInline typealias Check = (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool
-    typealias Encode = (UnsafePointer<D>, inout [StoredValue]) -> Void
     @usableFromInline typealias Read = (UnsafePointer<D>, D.Model) throws -> Void
 
     @usableFromInline typealias Visit = (AnyObject, Int, SessionCore) throws -> Void

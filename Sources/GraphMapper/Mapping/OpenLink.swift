@@ -124,7 +124,7 @@ where
     func forEachEdge(
         _ table: Table<D>, _ core: SessionCore, _ isList: Bool, _ body: (Int32, AnyTable, Int32, Int?) -> Void
     ) {
-        guard let targets = try? core.table(C.self) else { return }
+        guard let targets = core.knownTable(C.self) else { return }
         for owner in table.arrived {
             guard let dto = table.incoming[Int(owner)] else { continue }
             for (place, id) in ids(children(dto), of: table.ids[Int(owner)]).enumerated() {
@@ -208,7 +208,7 @@ where
 
     /// The ids of the link as it was when the DTO came; nil if that is not known.
     @usableFromInline func known(_ dto: D, _ object: D.Model, _ core: SessionCore) -> [IDKey<C.ID>]? {
-        guard let table = try? core.table(D.self) else { return nil }
+        guard let table = core.knownTable(D.self) else { return nil }
         guard withUnsafePointer(to: dto, isOpen) else { return ids(children(dto), of: table.mapping.idOf(object)) }
         return table.knownSlot(of: object).flatMap { table.baselines[path]?[$0] as? [IDKey<C.ID>] }
     }

@@ -129,7 +129,7 @@ extension StepTasks where D: AnyObject {
     @usableFromInline static func keepStubs<C: ObjectDTO>(_ path: AnyKeyPath, _: C.Type, _ core: SessionCore)
     where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let path = path as? ReferenceWritableKeyPath<D, C?>,
-            let pool = try? core.table(D.self).pool, let targets = try? core.table(C.self).pool,
+            let pool = core.knownTable(D.self)?.pool, let targets = core.knownTable(C.self)?.pool,
             let id = try? D.ID.probe(1), let targetID = try? C.ID.probe(1)
         else { return }
         let object = pool.access.stub(id)

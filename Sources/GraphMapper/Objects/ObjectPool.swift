@@ -164,7 +164,7 @@ extension ObjectPool where D: AnyObject {
     where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         // Noted by this function, and a link has one type.
         if let known = links[link].target { return unsafeDowncast(known, to: ObjectPool<C>.self) }
-        guard let pool = try? core.table(C.self).pool else { return nil }
+        guard let pool = core.knownTable(C.self)?.pool else { return nil }
         links[link].target = pool
         return pool
     }

@@ -229,7 +229,7 @@ extension StepTasks {
         _ table: Table<D>, _ core: SessionCore, _: C.Type, _ bit: UInt64, ids: (UnsafePointer<D>) -> [C.ID],
         linked: (D.Model) -> [AnyObject]
     ) -> [(AnyObject, AnyObject)] where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        guard let targets = try? core.table(C.self) else { return [] }
+        guard let targets = core.knownTable(C.self) else { return [] }
         var found: [(AnyObject, AnyObject)] = []
         for slot in table.snapshots.indices {
             guard table.snapshots.has(slot), let model = table.model(at: slot), !table.isDeleted(model),
@@ -263,7 +263,7 @@ extension StepTasks {
         _ table: Table<D>, _ core: SessionCore, _: C.Type, _ foreignKey: AnyKeyPath,
         key: (UnsafePointer<C>) -> D.ID?, linked: (D.Model) -> [AnyObject]
     ) -> [(AnyObject, AnyObject)] where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        guard let targets = try? core.table(C.self) else { return [] }
+        guard let targets = core.knownTable(C.self) else { return [] }
         let holding = targets.holding(foreignKey)
         var found: [(AnyObject, AnyObject)] = []
         for slot in targets.snapshots.indices {

@@ -17,6 +17,16 @@ extension Table {
         _ model: D.Model, _ slot: Int, _ old: UnsafePointer<D>?, _ composition: Composition,
         _ body: (inout RowReader<D>) throws -> R
     ) throws -> R {
+        try mapping.steps.withUnsafeBufferPointer { steps in
+            try compose(model, slot, old, composition, steps.baseAddress, body)
+        }
+    }
+
+    /// - Parameter steps: those of the mapping; nil for none.
+    private func compose<R>(
+        _ model: D.Model, _ slot: Int, _ old: UnsafePointer<D>?, _ composition: Composition,
+        _ steps: UnsafePointer<StepTasks<D>>?, _ body: (inout RowReader<D>) throws -> R
+    ) throws -> R {
         let answers = core.answers
         let (mark, unread) = (answers.end, answers.next)
         defer {
@@ -27,22 +37,20 @@ extension Table {
         var version: Int?
         var isEdited = false
         let core = core
-        try mapping.steps.withAddress { steps in
-            for place in mapping.entries.indices {
-                guard let index = mapping.entries[place], let answer = steps[index].answer else {
-                    throw noWayBack(place)
-                }
-                let step = steps + index
-                if step.pointee.isVersion { version = answers.end }
-                do {
-                    if let old, try isKept(step, model, slot, composition) {
-                        schema.properties.withAddress { $0[place].put(old, answers) }
-                    } else {
-                        isEdited = true
-                        try answer(model, old, core, answers)
-                    }
-                } catch { throw located(error, model, place) }
+        for place in mapping.entries.indices {
+            guard let steps, let index = mapping.entries[place], let answer = steps[index].answer else {
+                throw noWayBack(place)
             }
+            let step = steps + index
+            if step.pointee.isVersion { version = answers.end }
+            do {
+                if let old, try isKept(step, model, slot, composition) {
+                    schema.properties.withAddress { $0[place].put(old, answers) }
+                } else {
+                    isEdited = true
+                    try answer(model, old, core, answers)
+                }
+            } catch { throw located(error, model, place) }
         }
         if composition == .edits, isEdited, let version { answers.increment(at: version) }
         answers.next = mark
@@ -98,7 +106,7 @@ extension Table {
             }
             return (rows, links)
         }
-        let (name, columns) = (schema.name, schema.columnNames)
+        let (name, columns, lists) = (schema.name, schema.columnNames, listEncoders)
         // By address, since a DTO would be copied.
         dtos.withUnsafeBufferPointer { dtos in
             guard let first = dtos.baseAddress else { return }
@@ -108,15 +116,7 @@ extension Table {
                 row.values.reserveCapacity(columns.count)
                 mapping.key(dto, &row.key)
                 mapping.columns(dto, &row.values)
-                mapping.lists.withAddress { lists in
-                    for list in mapping.lists.indices {
-                        var targets: [StoredValue] = []
-                        lists[list].encode(dto, &targets)
-                        guard !targets.isEmpty else { continue }
-                        links.append(
-                            schema.relink(schema.properties[lists[list].place], row.key, [], targets, of: []))
-                    }
-                }
+                for list in lists { if let link = list.link(dto, row.key, name) { links.append(.relink(link)) } }
                 rows.append(.insert(row))
             }
         }
@@ -127,8 +127,35 @@ extension Table {
     func composeNew(_ new: [(slot: Int, model: D.Model)]) throws -> [D] {
         var dtos: [D] = []
         dtos.reserveCapacity(new.count)
-        for (slot, model) in new { dtos.append(try compose(model, slot, nil, .whole) { try schema.make(&$0) }) }
+        try mapping.steps.withUnsafeBufferPointer { steps in
+            for (slot, model) in new {
+                dtos.append(try compose(model, slot, nil, .whole, steps.baseAddress) { try schema.make(&$0) })
+            }
+        }
         return dtos
+    }
+}
+
+/// Makes the changes of one ordered link of new rows.
+struct ListEncoder {
+    private let property: String
+    private let columns: (owner: [String], target: [String])
+    private let encode: Encode
+
+    init<D>(_ schema: Schema<D>, _ place: Int, _ encode: @escaping Encode) where D: Identifiable, D.ID: Storable {
+        property = schema.properties[place].name
+        columns = schema.linkColumns(of: schema.properties[place])
+        self.encode = encode
+    }
+
+    /// The change that fills the list of the DTO at that address; nil if it is empty.
+    func link(_ dto: UnsafeRawPointer, _ key: [StoredValue], _ table: String) -> ChangeSet.Relink? {
+        var targets: [StoredValue] = []
+        encode(dto, &targets)
+        guard !targets.isEmpty else { return nil }
+        return ChangeSet.Relink(
+            table: table, property: property, key: key, base: [], targets: targets, ownerColumns: columns.owner,
+            targetColumns: columns.target)
     }
 }
 

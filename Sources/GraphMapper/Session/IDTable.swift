@@ -178,6 +178,12 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
         return identity.register(id, model)
     }
 
+    /// Forgets the new objects that the walk has found, the last one first, so that their slots are free again.
+    @inlinable final func forgetFoundIDs() {
+        for id in found.reversed() { identity.remove(id) }
+        found = []
+    }
+
     /// Another instance under the key of a deleted object is not deleted, unless it was evicted.
     @inlinable final func isDeleted(_ model: AnyObject) -> Bool {
         !identity.deleted.isEmpty && isHeldDeleted(model)
@@ -222,6 +228,7 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
     @usableFromInline let arrivedIDs: (IDTable<ID>, Range<Int>) -> [ID]
     @usableFromInline let slot: (IDTable<ID>, AnyObject) -> Int?
     @usableFromInline let enter: (IDTable<ID>, AnyObject) throws -> Int
+    @usableFromInline let forgetFound: (IDTable<ID>) -> Void
     @usableFromInline let noteStored: (IDTable<ID>, UnsafeRawPointer, AnyObject, Int) -> Int
 
     // Never inlined, so that the records of a module share it.
@@ -232,6 +239,7 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
         arrivedIDs = { $0.arrivedIDs($1) }
         slot = { $0.slotOfID($1) }
         enter = { try $0.slot(of: $1) }
+        forgetFound = { $0.forgetFoundIDs() }
         noteStored = { $0.noteStored($1, $2, $3) }
     }
 }

@@ -119,7 +119,7 @@ extension Table {
 
     /// Back-references follow what is written.
     func settle(_ dto: D, _ model: D.Model, _ plan: inout WritePlan) {
-        for step in mapping.steps { if let settle = step.settle { plan.settle.append(settle(dto, model, core)) } }
+        for settle in settlers { plan.settle.append(settle(dto, model, core)) }
     }
 
     /// Takes what the app has put into links that it had not loaded out of the way of a load.

@@ -80,7 +80,7 @@ extension StepTasks {
         to _: C.Type, _ table: Table<D>, _ core: SessionCore, _ ids: (UnsafePointer<D>) -> [(place: Int?, id: C.ID)],
         _ body: (Int32, AnyTable, Int32, Int?) -> Void
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        guard let targets = try? core.table(C.self) else { return }
+        guard let targets = core.knownTable(C.self) else { return }
         for owner in table.arrived {
             for (place, id) in table.withPointer(to: Int(owner), of: table.incoming, ids) {
                 if let target = targets.indices[IDKey(id)] { body(owner, targets, target, place) }

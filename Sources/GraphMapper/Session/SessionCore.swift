@@ -72,13 +72,19 @@ public final class SessionCore {
 
     /// The table of a DTO type.
     ///
-    /// Only a type without a mapping has none, and start-up validation has refused links to such: so steps that cannot
-    /// throw ask with `try?` and hide no error of an app's.
+    /// - Throws: ``GraphError`` for a type that the session does not map.
     @inlinable func table<D: Mappable>(_ type: D.Type) throws -> Table<D>
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        guard let table = tables[TypeKey(type)] else { throw missing(type) }
+        guard let table = knownTable(type) else { throw missing(type) }
+        return table
+    }
+
+    /// The table of a DTO type; nil for one that the session does not map. Start-up validation has refused links to such,
+    /// so what a link does that cannot throw asks here.
+    @inlinable func knownTable<D: Mappable>(_ type: D.Type) -> Table<D>?
+    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         // Registered under its own type, and never under another.
-        return unsafeDowncast(table, to: Table<D>.self)
+        tables[TypeKey(type)].map { unsafeDowncast($0, to: Table<D>.self) }
     }
 
     @usableFromInline func missing(_ type: Any.Type) -> GraphError {

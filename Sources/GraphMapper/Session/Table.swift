@@ -6,6 +6,7 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     /// The DTO's schema: asking the type for it copies it.
     @usableFromInline let schema = D.schema
     var holdings: [AnyKeyPath: Holding] = [:]
+    private var lastHolding: (path: AnyKeyPath, holding: Holding)?
     /// The objects of the load under way, if the DTO is a class.
     @usableFromInline let pool: ObjectPool<D>?
     /// The DTOs that ``record(of:)`` has made so far, by model.
@@ -29,6 +30,10 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     private(set) lazy var keys: KeyGiver<D.Model>? = mapping.steps.lazy.compactMap(\.keys).first
     /// The steps of links that can be set.
     private(set) lazy var linkSteps = mapping.steps.indices.filter { mapping.steps[$0].assign != nil }
+    /// What lets back-references follow what is written, of the steps that are such.
+    private(set) lazy var settlers = mapping.steps.compactMap(\.settle)
+    /// What makes the changes of new rows' ordered links.
+    private(set) lazy var listEncoders = mapping.lists.map { ListEncoder(schema, $0.place, $0.encode) }
     /// The walk of a save of what is edited.
     var partial: PartialWalk?
 
@@ -107,10 +112,12 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     @inlinable func snapshot(_ slot: Int) -> D? { snapshots.has(slot) ? snapshots.pointer(slot).pointee : nil }
 
     @usableFromInline func holding(_ foreignKey: AnyKeyPath) -> Holding {
-        if let known = holdings[foreignKey] { return known }
-        let new = Holding()
-        holdings[foreignKey] = new
-        return new
+        // A key path that is written in one place is one object; to hash it costs much.
+        if let lastHolding, lastHolding.path === foreignKey { return lastHolding.holding }
+        let holding = holdings[foreignKey] ?? Holding()
+        holdings[foreignKey] = holding
+        lastHolding = (foreignKey, holding)
+        return holding
     }
 
     // What its superclasses ask of it.
@@ -323,7 +330,7 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     }
     override func rollBack() throws { try undoEdits() }
     override var identityMap: AnyObject { identity }
-    override func hasSnapshot(_ slot: Int) -> Bool { snapshot(slot) != nil }
+    override func hasSnapshot(_ slot: Int) -> Bool { snapshots.has(slot) }
     override func forgetSnapshot(_ slot: Int) {
         if let tracking, let model = identity.models[slot] { tracking.forget(model) }
         snapshots.remove(slot)

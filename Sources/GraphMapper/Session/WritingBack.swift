@@ -129,8 +129,7 @@ extension Table {
     /// Objects that the walk found are forgotten unless the save succeeds.
     func forgetFound() {
         for holding in holdings.values { holding.endWalk() }
-        for id in found.reversed() { identity.remove(id) }
-        found = []
+        mapping.passes.forgetFound(self)
     }
 
     func collectChanges(into plan: inout WritePlan) throws {
@@ -170,7 +169,7 @@ extension Table {
                 settle(new, model, &plan)
             } else if isShared, !core.isWriter(self, slot) {
                 continue
-            } else if let stored = rows[IDKey(mapping.idOf(model))] {
+            } else if !rows.isEmpty, let stored = rows[IDKey(mapping.idOf(model))] {
                 try collect(model, slot, foundAs: stored, into: &plan)
             } else {
                 new.append((slot, model))
@@ -194,7 +193,7 @@ extension Table {
         guard !new.isEmpty else { return }
         let isPlain = records.isEmpty && (pool != nil || !mapping.hasNested)
         let dtos = try isPlain ? composeNew(new) : new.map { try record(of: $0.model) }
-        if mapping.steps.contains(where: { $0.settle != nil }) {
+        if !settlers.isEmpty {
             for (object, dto) in zip(new, dtos) { settle(dto, object.model, &plan) }
         }
         if hasKeyGiver { for object in new { noteKey(of: object.model, in: &plan) } }

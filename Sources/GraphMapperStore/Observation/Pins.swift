@@ -4,12 +4,12 @@ extension WriteTransaction {
     ///
     /// - Parameter columns: what will be written; nil for the whole row.
     func noteBefore(
-        _ kind: ChangeRecord.Kind, _ table: String, _ keyColumns: @autoclosure () -> [String],
+        _ table: String, _ keyColumns: @autoclosure () -> [String],
         _ rowKey: @autoclosure () -> [StoredValue], _ columns: @autoclosure () throws -> [String]? = nil
     ) throws {
         guard let pinned = pins[table], try columns()?.contains(where: pinned.contains) ?? true else { return }
         let key = rowKey()
-        guard log.wantsBefore(kind, table, key) else { return }
+        guard log.wantsBefore(table, key) else { return }
         let sql = "SELECT \(Dialect.list(pinned)) FROM \(Dialect.quoted(table)) WHERE \(Dialect.match(keyColumns()))"
         guard let row = try connection.peekAll(sql, key).first else { return }
         let values = Dictionary(zip(pinned, row.map(Touch.plain)), uniquingKeysWith: { $1 })

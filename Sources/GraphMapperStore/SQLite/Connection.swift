@@ -126,8 +126,7 @@ final class Connection: @unchecked Sendable {
     /// Runs a statement that somebody keeps to its end.
     func execute(_ statement: Statement, _ values: [StoredValue], from first: Int = 0) throws {
         try start(statement, values, from: first)
-        defer { statement.reset() }
-        while try statement.step() {}
+        try statement.finish()
     }
 
     /// Readies a statement that somebody keeps to be stepped through, and then reset.
@@ -135,6 +134,9 @@ final class Connection: @unchecked Sendable {
         try willRun(statement.sql)
         try statement.bind(values, from: first)
     }
+
+    /// Called before a statement runs that somebody keeps and binds.
+    func willRun(_ statement: Statement) throws { try willRun(statement.sql) }
 
     private func willRun(_ sql: String) throws {
         statementCount += 1

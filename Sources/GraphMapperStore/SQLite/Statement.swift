@@ -56,34 +56,47 @@ final class Statement {
     }
 
     func bind(_ value: StoredValue, at index: Int) throws {
-        if case .real(let number) = value, number.isNaN {
-            // SQLite would take it for NULL.
-            throw StoreError(
-                .misuse, "value \(index + 1) is not a number, as a Date of NaN is not; nothing was written", sql: sql)
+        let place = Int32(truncatingIfNeeded: index + 1)
+        let code: Int32
+        switch value {
+        case .null: code = sqlite3_bind_null(handle, place)
+        case .integer(let value): code = sqlite3_bind_int64(handle, place, value)
+        case .real(let value):
+            guard !value.isNaN else { throw notANumber(place) }
+            code = sqlite3_bind_double(handle, place, value)
+        case .text(let text): code = bind(text, place)
+        case .blob(let bytes): code = bytes.withUnsafeBytes { bind($0, place) }
         }
-        let code = bind(value, Int32(index + 1))
+        try check(code)
+    }
+
+    func bind(_ bytes: UnsafeRawBufferPointer, at index: Int) throws {
+        try check(bind(bytes, Int32(truncatingIfNeeded: index + 1)))
+    }
+
+    private func bind(_ text: String, _ place: Int32) -> Int32 {
+        var text = text
+        return text.withUTF8 {
+            if $0.count > Self.much { holdsMuch = true }
+            return sqlite3_bind_text64(
+                handle, place, UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: CChar.self) ?? empty,
+                UInt64($0.count), copied, UInt8(SQLITE_UTF8))
+        }
+    }
+
+    private func bind(_ bytes: UnsafeRawBufferPointer, _ place: Int32) -> Int32 {
+        if bytes.isEmpty { return sqlite3_bind_zeroblob(handle, place, 0) }
+        if bytes.count > Self.much { holdsMuch = true }
+        return sqlite3_bind_blob64(handle, place, bytes.baseAddress, UInt64(bytes.count), copied)
+    }
+
+    private func check(_ code: Int32) throws {
         guard code == SQLITE_OK else { throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql) }
     }
 
-    private func bind(_ value: StoredValue, _ index: Int32) -> Int32 {
-        switch value {
-        case .null: return sqlite3_bind_null(handle, index)
-        case .integer(let value): return sqlite3_bind_int64(handle, index, value)
-        case .real(let value): return sqlite3_bind_double(handle, index, value)
-        case .text(var text):
-            return text.withUTF8 {
-                if $0.count > Self.much { holdsMuch = true }
-                return sqlite3_bind_text64(
-                    handle, index, UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: CChar.self) ?? empty,
-                    UInt64($0.count), copied, UInt8(SQLITE_UTF8))
-            }
-        case .blob(let bytes):
-            if bytes.isEmpty { return sqlite3_bind_zeroblob(handle, index, 0) }
-            if bytes.count > Self.much { holdsMuch = true }
-            return bytes.withUnsafeBytes {
-                sqlite3_bind_blob64(handle, index, $0.baseAddress, UInt64($0.count), copied)
-            }
-        }
+    /// SQLite would take it for NULL.
+    private func notANumber(_ place: Int32) -> StoreError {
+        StoreError(.misuse, "value \(place) is not a number, as a Date of NaN is not; nothing was written", sql: sql)
     }
 
     func step() throws -> Bool {
@@ -94,6 +107,12 @@ final class Statement {
         case SQLITE_INTERRUPT: throw CancellationError()
         default: throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
         }
+    }
+
+    /// Steps to the end.
+    func finish() throws {
+        defer { reset() }
+        while try step() {}
     }
 
     /// Readies it for the next run with what is bound.

@@ -275,6 +275,21 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         #expect(store.hub.pendingCount == count)
     }
 
+    /// What a row held in the middle of a transaction is nothing that an observer has seen.
+    @Test func `a row that is replaced in a transaction and deleted again is told of by what it was before`()
+        async throws
+    {
+        let store = try await openWares()
+        try await store.write { try await $0.insert(WareRecord(id: 1, group: 5)) }
+        var observer = try await Stepper(store, LiveRows(Query(WareRecord.self).where { $0.group == 5 }))
+        try await store.write { tx in
+            _ = try await tx.delete(WareRecord.self) { $0.id == 1 }
+            try await tx.insert(WareRecord(id: 1, group: 6))
+            _ = try await tx.delete(WareRecord.self, 1)
+        }
+        #expect(try await observer.step()?.collection.isEmpty == true)
+    }
+
     @Test func `a store that only reads is told of what others write`() async throws {
         let file = try Scratch.file()
         let store = try await three(.file(file))
