@@ -12,9 +12,19 @@ extension ColumnExpression where V: Storable {
     }
 
     /// Sets the column to what is computed of the row as it was: `$0.age.set(to: $0.age + 1)`.
-    public func set<R: StoredRecord>(to value: Self) -> Assignment<R> { assignment(value.parts, value.mistake) }
+    ///
+    /// A whole number that the column's type has not is an error when the update runs.
+    public func set<R: StoredRecord>(to value: Self) -> Assignment<R> {
+        guard let range = V.wholeNumbers, let number = value.parts.first, !number.isStored else {
+            return assignment(value.parts, value.mistake)
+        }
+        let ends = [range.lowerBound, range.upperBound].map { Formula.value(.integer($0)) }
+        return assignment([.call(.whole, [number] + ends)], value.mistake)
+    }
 
+    /// Where an optional value is nil, none of its parts can be set: half a value is none.
     private func assignment<R: StoredRecord>(_ values: [Formula], _ other: GraphError?) -> Assignment<R> {
+        let values = whole.map { whole in values.map { .call(.whereTrue, [.not(.areNull(whole)), $0]) } } ?? values
         var columns: [String] = []
         for part in parts {
             guard case .column(_, let name) = part else {
@@ -30,6 +40,28 @@ extension ColumnExpression where V: Storable {
     }
 }
 
+extension Formula {
+    /// Whether it is what a column holds.
+    fileprivate var isStored: Bool { if case .column = self { true } else { false } }
+}
+
+extension Storable {
+    /// The whole numbers that the type has, if it can be calculated with.
+    fileprivate static var wholeNumbers: ClosedRange<Int64>? {
+        if let optional = self as? any OptionalColumn.Type { return optional.wrapped.wholeNumbers }
+        func range<N: FixedWidthInteger>(_: N.Type) -> ClosedRange<Int64>? {
+            guard let least = Int64(exactly: N.min), let most = Int64(exactly: N.max) else { return nil }
+            return least...most
+        }
+        return (self as? any FixedWidthInteger.Type).flatMap { range($0) }
+    }
+}
+
+private protocol OptionalColumn { static var wrapped: any Storable.Type { get } }
+extension Optional: OptionalColumn where Wrapped: Storable {
+    static var wrapped: any Storable.Type { Wrapped.self }
+}
+
 /// Lists assignments, one a line.
 @resultBuilder public enum AssignmentBuilder<R: StoredRecord> {
     /// One assignment.
@@ -42,6 +74,16 @@ extension ColumnExpression where V: Storable {
     public static func buildEither(first: [Assignment<R>]) -> [Assignment<R>] { first }
     /// Those of an `else`.
     public static func buildEither(second: [Assignment<R>]) -> [Assignment<R>] { second }
+}
+
+extension GraphError {
+    /// What is written to the columns of a row does not reach its key.
+    static func fixedKey(_ column: String, of table: String) -> GraphError {
+        GraphError(
+            .misuse,
+            "the key of a record stays; delete the row and insert another, or apply a KeyChange, which all links to the row "
+                + "follow", type: table, property: column)
+    }
 }
 
 extension WriteTransaction {
@@ -105,7 +147,7 @@ extension WriteTransaction {
         }
         guard !columns.isEmpty else { throw misuse("nothing is set", nil) }
         if let key = columns.first(where: R.keyColumnNames.contains) {
-            throw misuse("the key of a record stays; delete the row and insert another", key)
+            throw GraphError.fixedKey(key, of: R.schema.name)
         }
         if let twice = columns.first(where: { name in columns.filter { $0 == name }.count > 1 }) {
             throw misuse("it is set twice", twice)

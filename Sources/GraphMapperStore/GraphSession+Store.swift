@@ -79,9 +79,10 @@ extension GraphSession {
             guard let transaction = source as? ReadTransaction else {
                 throw GraphError(.misuse, "lazy values need a session over a GraphStore")
             }
-            let values = try await transaction.values(R.self, path, ids: ids)
-            return try await transaction.fetch(R.self, ids: Array(values.keys)).map { record in
-                guard let value = values[record.id] else { return record }
+            let found = try transaction.lazyValues(R.self, path, ids: ids)
+            let values = Dictionary(found.map { (Ref<R>($0.0), $0.1) }, uniquingKeysWith: { $1 })
+            return try await transaction.fetch(R.self, ids: found.map(\.0)).map { record in
+                guard let value = values[Ref(record.id)] else { return record }
                 return try R.schema.replacing(path, of: record, with: Lazy(value))
             }
         }

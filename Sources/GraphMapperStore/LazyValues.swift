@@ -1,14 +1,20 @@
 extension ReadTransaction {
     /// The values of a ``Lazy`` property of many records, by their ids, in one statement. Records that are not there have
-    /// none.
+    /// none. Of texts that are ids and that Swift takes for equal though they are not the same bytes, ask for one at a time.
     ///
     /// - Complexity: O(ids), and the size of the values.
     public func values<R: StoredRecord, V: Storable>(
         _ type: R.Type, _ path: any KeyPath<R, Lazy<V>> & Sendable, ids: some Sequence<R.ID>
     ) async throws -> [R.ID: V] {
+        Dictionary(try lazyValues(type, path, ids: Array(ids)), uniquingKeysWith: { $1 })
+    }
+
+    func lazyValues<R: StoredRecord, V: Storable>(
+        _ type: R.Type, _ path: any KeyPath<R, Lazy<V>> & Sendable, ids: [R.ID]
+    ) throws -> [(R.ID, V)] {
         try check()
-        var found: [R.ID: V] = [:]
-        let ids = Array(Set(ids))
+        var found: [(R.ID, V)] = []
+        let ids = Array(Set(ids.map { Ref<R>($0) }))
         let width = R.keyColumnNames.count
         let most = max(1, connection.variableLimit / width)
         for start in stride(from: 0, to: ids.count, by: most) {
@@ -21,7 +27,7 @@ extension ReadTransaction {
                 let value: ColumnExpression<V> = columns.column(path)
                 return (ColumnExpression<R.ID>(columns.key), value)
             }
-            for (id, value) in rows { found[id] = value }
+            for (id, value) in rows { found.append((id, value)) }
         }
         return found
     }
@@ -29,7 +35,7 @@ extension ReadTransaction {
     /// The value of a ``Lazy`` property of one record; nil if the record is not there.
     public func value<R: StoredRecord, V: Storable>(
         _ type: R.Type, _ path: any KeyPath<R, Lazy<V>> & Sendable, _ id: R.ID
-    ) async throws -> V? { try await values(type, path, ids: [id])[id] }
+    ) async throws -> V? { try lazyValues(type, path, ids: [id]).first?.1 }
 }
 
 extension GraphStore {

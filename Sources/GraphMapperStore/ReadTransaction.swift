@@ -57,7 +57,9 @@ public class ReadTransaction: ImmediateSource {
 
     @usableFromInline final func findNow<R: StoredRecord>(_ type: R.Type, _ id: R.ID) throws -> R? {
         try check()
-        return try connection.table(type).find(id, connection)
+        do { return try connection.table(type).find(id, connection) } catch let error as GraphError {
+            throw R.schema.located(error, inRow: id.storedValues)
+        }
     }
 
     /// The rows of a statement of one's own, each as its values: for what a ``Query`` cannot ask.
@@ -205,18 +207,22 @@ public class ReadTransaction: ImmediateSource {
             let links = lists.isEmpty ? nil : LinkLists(lists.map(\.rows))
             defer { withExtendedLifetime(links) {} }
             let cursor = statement.cursor(links)
-            if kept == nil, links == nil, beside.isEmpty { return try schema.decode(cursor, next: statement.step) }
-            return try schema.decode(cursor) {
-                while try statement.step() {
-                    if let (place, keys) = kept, !keys.contains(RowKey(statement, place)) { continue }
-                    if !lists.isEmpty {
-                        let key = RowKey(statement, table.keyRange)
-                        for list in lists { list.rows.current = list.ranges[key] ?? 0..<0 }
+            do {
+                if kept == nil, links == nil, beside.isEmpty { return try schema.decode(cursor, next: statement.step) }
+                return try schema.decode(cursor) {
+                    while try statement.step() {
+                        if let (place, keys) = kept, !keys.contains(RowKey(statement, place)) { continue }
+                        if !lists.isEmpty {
+                            let key = RowKey(statement, table.keyRange)
+                            for list in lists { list.rows.current = list.ranges[key] ?? 0..<0 }
+                        }
+                        if !beside.isEmpty { note(beside.map(statement.value)) }
+                        return true
                     }
-                    if !beside.isEmpty { note(beside.map(statement.value)) }
-                    return true
+                    return false
                 }
-                return false
+            } catch let error as GraphError {
+                throw schema.located(error, inRow: table.keyRange.map(statement.value))
             }
         }
     }
@@ -293,6 +299,17 @@ private struct RowChoice {
     /// The rows to keep of those that are read.
     var keep: (columns: [String], keys: Set<RowKey>)?
     var isCached = true
+}
+
+extension Schema where D: Identifiable, D.ID: Storable {
+    /// An error of a row, with its id.
+    func located(_ error: GraphError, inRow key: [StoredValue]) -> GraphError {
+        guard error.id == nil, error.type == name else { return error }
+        var error = error
+        // A key that cannot be read is named by what is stored.
+        error.id = (try? D.ID.decode(key)).map { "\($0)" } ?? key.map(\.description).joined(separator: ", ")
+        return error
+    }
 }
 
 extension Schema {

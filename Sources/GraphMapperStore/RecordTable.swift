@@ -185,6 +185,7 @@ final class RecordTable<R: StoredRecord> {
         guard columns.count == patch.values.count - patch.keyCount else {
             throw GraphError(.misuse, "the patch has not a value for each of its columns", type: name)
         }
+        if let key = columns.first(where: keyColumns.contains) { throw GraphError.fixedKey(key, of: name) }
         let statement = try connection.prepare(RowStatements.set(name, columns, keyColumns))
         let made = PatchStatement(patch, columns, statement)
         update = made

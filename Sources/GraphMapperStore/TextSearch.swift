@@ -80,9 +80,10 @@ extension ReadTransaction {
             }
         }
         let records = try await fetch(R.self, ids: hits.map(\.id))
-        let byID = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+        // Ids that only look alike are others.
+        let byKey = Dictionary(records.map { ($0.id.storedValues, $0) }, uniquingKeysWith: { $1 })
         return hits.compactMap { hit in
-            byID[hit.id].map { SearchHit(record: $0, score: hit.score, snippet: hit.snippet) }
+            byKey[hit.id.storedValues].map { SearchHit(record: $0, score: hit.score, snippet: hit.snippet) }
         }
     }
 }

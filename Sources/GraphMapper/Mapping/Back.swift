@@ -89,6 +89,7 @@ extension StepTasks {
         step.isClean = { snapshot, object, core in
             let stored = get(snapshot)
             return try areSame(stored?.id, owner(object, stored, core)?.id)
+                && !(core.hasReplaced && namesReplaced(C.self, object, model, from, core))
         }
         step.isEmpty = { model($0) == nil }
         step.freeze = { freeze($0, model, set) }
@@ -181,7 +182,18 @@ extension StepTasks {
         _ slot: Int, _ named: C.Model?, _ holding: Holding, _ owners: Table<C>
     ) -> Bool where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         let known = holding.name(of: slot).flatMap { owners.model(at: $0) }
-        return known !== named
+        return known !== named && !owners.isReplaced(named, by: known)
+    }
+
+    /// Whether the back-reference leads to an object whose place another one of the same id has taken: a save lets it
+    /// follow.
+    @usableFromInline static func namesReplaced<C: Mappable>(
+        _: C.Type, _ object: D.Model, _ model: (D.Model) -> C.Model?, _ from: AnyKeyPath, _ core: SessionCore
+    ) -> Bool where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        guard let table = core.knownTable(D.self), let owners = core.knownTable(C.self),
+            let owner = table.knownSlot(of: object).flatMap(table.holding(from).name)
+        else { return false }
+        return owners.isReplaced(model(object), by: owners.model(at: owner))
     }
 
     /// The owner that the graph gives to an object. The side that the app has edited decides; if it has edited neither,
@@ -202,7 +214,7 @@ extension StepTasks {
         let holder = claimed.flatMap { owners.model(at: $0) }
         let isNew = slot.flatMap(table.snapshot) == nil
         let hasMoved =
-            holder.map { id($0) != stored?.id } ?? false && (isNew || !holding.held(claimed ?? -1, object))
+            holder.map { !areSame(id($0), stored?.id) } ?? false && (isNew || !holding.held(claimed ?? -1, object))
         let isNaming = named.map { !owners.isDeleted($0) } ?? true
         let isEdited =
             isNaming && (!isFixed || stored == nil)
@@ -219,8 +231,12 @@ extension StepTasks {
             return Ref(id(holder))
         }
         if isEdited {
-            guard let named else { return nil }
-            if id(named) != stored?.id, holding.isWalked, owners.knownSlot(of: named) == nil,
+            guard let named else {
+                // Who has just been given one that takes another's place holds it.
+                if let holder, let claimed, !holding.held(claimed, object) { return Ref(id(holder)) }
+                return nil
+            }
+            if !areSame(id(named), stored?.id), holding.isWalked, owners.knownSlot(of: named) == nil,
                 !owners.identity.isEvicted(named)
             {
                 throw GraphError(
@@ -246,7 +262,7 @@ extension StepTasks {
         let holding = table.holding(from)
         let claimed = table.knownSlot(of: object).flatMap(holding.owner(of:))
         let holder = claimed.flatMap { owners.model(at: $0) }
-        let isByBack = holder.map { owners.mapping.idOf($0) } != written?.id
+        let isByBack = !areSame(holder.map { owners.mapping.idOf($0) }, written?.id)
         let before = model(object)
         if let holder, before === holder, !isByBack {
             // Most often it is set already.

@@ -180,18 +180,17 @@ extension StepTasks {
                 next[Int(index)] = first[Int(place)]
                 first[Int(place)] = index
             }
+            let merge = holding.held.isEmpty ? nil : HeldMerge(table, targets, holding, get)
             for index in table.arrived.prefix(table.followed[step]) {
                 let slot = Int(table.slots[Int(index)])
                 guard let object = table.model(at: slot) else { continue }
-                // A link that the app has changed since it was filled keeps the app's value.
-                if table.snapshots.has(slot), holding.isChanged(slot, get(object)) { continue }
                 var models: [C.Model] = []
                 var child = first[Int(index)]
                 while child >= 0 {
                     models.append(try targets.linked(child))
                     child = next[Int(child)]
                 }
-                set(object, models)
+                set(object, merge?.merged(models, slot, object) ?? models)
                 holding.fill(slot, models)
             }
         }

@@ -112,7 +112,7 @@ extension StepTasks {
                 counts[index, default: 0] += 1
             }
         }
-        step.attach = { core in attach(C.self, foreignKey, get, set, core, isList: isList) }
+        step.attach = { core in attach(C.self, foreignKey, key, get, set, core, isList: isList) }
         step.restoreHeld = { table, slots, core in restoreHeld(table, slots, foreignKey, key, get, set, core) }
         step.setAside = { object, _, _ in setAside(object, get, set) }
         step.freeze = { freeze($0, get, set) }
@@ -185,11 +185,18 @@ extension StepTasks {
 
     /// Lets the holding of a foreign key change the link from its other side.
     @usableFromInline static func attach<C: Mappable>(
-        _: C.Type, _ foreignKey: AnyKeyPath, _ get: @escaping (D.Model) -> [C.Model],
-        _ set: @escaping (D.Model, [C.Model]) -> Void, _ core: SessionCore, isList: Bool
+        _: C.Type, _ foreignKey: AnyKeyPath, _ key: @escaping (UnsafePointer<C>) -> D.ID?,
+        _ get: @escaping (D.Model) -> [C.Model], _ set: @escaping (D.Model, [C.Model]) -> Void, _ core: SessionCore,
+        isList: Bool
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let table = core.knownTable(D.self), let targets = core.knownTable(C.self) else { return }
         targets.holding(foreignKey).isList = isList
+        targets.holding(foreignKey).owner = { [unowned table] row in
+            key(row.assumingMemoryBound(to: C.self)).flatMap(table.identity.slot)
+        }
+        targets.holding(foreignKey).linked = { [unowned table] owner in
+            table.model(at: owner).map { table.isDeleted($0) ? [] : get($0) } ?? []
+        }
         targets.holding(foreignKey).edit = { [unowned table] owner, leaving, coming in
             guard let object = table.model(at: owner) else { return }
             let coming = coming.compactMap { $0 as? C.Model }
@@ -206,7 +213,7 @@ extension StepTasks {
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let targets = core.knownTable(C.self) else { return }
         let holding = targets.holding(foreignKey)
-        var stored: [ObjectIdentifier: D.ID] = [:]
+        var stored: [ObjectIdentifier: IDKey<D.ID>] = [:]
         var byOwner: [IDKey<D.ID>: [C.Model]] = [:]
         let changed = slots.filter { slot in
             guard let object = table.model(at: slot) else { return false }
@@ -220,13 +227,13 @@ extension StepTasks {
                 continue
             }
             byOwner[IDKey(owner), default: []].append(child)
-            stored[ObjectIdentifier(child)] = owner
+            stored[ObjectIdentifier(child)] = IDKey(owner)
         }
         for slot in changed {
             guard let object = table.model(at: slot) else { continue }
             let id = table.mapping.idOf(object)
             guard holding.isFilled(slot) else {
-                set(object, get(object).filter { stored[ObjectIdentifier($0)] == id })
+                set(object, get(object).filter { stored[ObjectIdentifier($0)] == IDKey(id) })
                 continue
             }
             let children = byOwner[IDKey(id)] ?? []

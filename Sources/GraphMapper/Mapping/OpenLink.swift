@@ -28,7 +28,7 @@ where
         if let type = C.self as? any KeylessDTO.Type {
             isSame = Self.haveSameValues(type)
         } else {
-            isSame = { $0.id == $1.id }
+            isSame = { IDKey($0.id) == IDKey($1.id) }
         }
     }
 
@@ -42,16 +42,21 @@ where
     // MARK: Ids
 
     /// The ids of the nested DTOs of one that has, or whose place is, `owner`.
-    private func ids(_ dtos: [C], of owner: D.ID) -> [C.ID] {
-        guard C.ID.self == Occurrence.self else { return dtos.map(\.id) }
+    private func ids(_ dtos: [C], of owner: D.ID) -> [IDKey<C.ID>] {
+        guard C.ID.self == Occurrence.self else { return dtos.map { IDKey($0.id) } }
         return dtos.indices.compactMap { index in
-            Occurrence(.nested(owner: owner, table: D.schema.name, property: name, index: index)) as? C.ID
+            let place = Occurrence(.nested(owner: owner, table: D.schema.name, property: name, index: index))
+            return (place as? C.ID).map { IDKey($0) }
         }
     }
 
-    private func ids(_ object: D.Model, _ core: SessionCore) throws -> [C.ID] {
+    private func ids(_ object: D.Model, _ core: SessionCore) throws -> [IDKey<C.ID>] {
         let targets = try core.table(C.self)
-        return models(object).filter { !targets.isDeleted($0) }.map(targets.mapping.idOf)
+        return ids(models(object).filter { !targets.isDeleted($0) }, targets)
+    }
+
+    private func ids(_ models: [C.Model], _ targets: Table<C>) -> [IDKey<C.ID>] {
+        models.map { IDKey(targets.mapping.idOf($0)) }
     }
 
     private func state(_ dto: D) -> Tristate<[C]> { withUnsafePointer(to: dto, get) }
@@ -102,10 +107,10 @@ where
         let targets = try core.table(C.self)
         let children = children(dto)
         let ids = ids(children, of: owner)
-        for (child, id) in zip(children, ids) { withUnsafePointer(to: child) { _ = targets.offer($0, as: id) } }
+        for (child, id) in zip(children, ids) { withUnsafePointer(to: child) { _ = targets.offer($0, as: id.id) } }
         guard C.ID.self == Occurrence.self, let object = try firstSeen(owner, core) else { return }
         // The object came by a record: its nested ones are those of the payload, place by place.
-        for (model, id) in zip(models(object), ids) { targets.adoptable[IDKey(id)] = model }
+        for (model, id) in zip(models(object), ids) { targets.adoptable[id] = model }
     }
 
     /// The model of an object whose first DTO of this type is under way.
@@ -123,7 +128,7 @@ where
         for owner in table.arrived {
             guard let dto = table.incoming[Int(owner)] else { continue }
             for (place, id) in ids(children(dto), of: table.ids[Int(owner)]).enumerated() {
-                if let target = targets.indices[IDKey(id)] { body(owner, targets, target, isList ? place : nil) }
+                if let target = targets.indices[id] { body(owner, targets, target, isList ? place : nil) }
             }
         }
     }
@@ -138,7 +143,7 @@ where
                 if table.baselines[path]?[slot] == nil { table.noteBaseline(path, slot, try ids(object, core)) }
                 continue
             }
-            let children = try ids(state.value ?? [], of: table.ids[Int(index)]).map { try targets.required($0) }
+            let children = try ids(state.value ?? [], of: table.ids[Int(index)]).map { try targets.required($0.id) }
             if isPartial, state.value != nil {
                 let isEdited = table.isEdited(step, slot, object)
                 let before = isEdited ? try taken(table, step, slot, object, core) : nil
@@ -152,32 +157,32 @@ where
     /// The list as the session last took it.
     private func taken(
         _ table: Table<D>, _ step: Int, _ slot: Int, _ object: D.Model, _ core: SessionCore
-    ) throws -> [C.ID] {
+    ) throws -> [IDKey<C.ID>] {
         let targets = try core.table(C.self)
         let link = table.mapping.steps[step]
         if table.isTakenHere(link, slot), let dto = table.snapshot(slot), let known = known(dto, object, core) {
             return known
         }
         guard let linked = table.linkedElsewhere(link, object) else {
-            return try table.baselines[path]?[slot] as? [C.ID] ?? ids(object, core)
+            return try table.baselines[path]?[slot] as? [IDKey<C.ID>] ?? ids(object, core)
         }
-        return linked.compactMap { $0 as? C.Model }.map(targets.mapping.idOf)
+        return ids(linked.compactMap { $0 as? C.Model }, targets)
     }
 
     /// Adds a page to a list: what is new goes to the end, what the app has taken out since `before` was there stays out.
     ///
     /// - Parameter before: nil if the app has not changed the list.
     private func add(
-        _ page: [C.Model], to object: D.Model, _ before: [C.ID]?, _ table: Table<D>, _ step: Int, _ slot: Int,
+        _ page: [C.Model], to object: D.Model, _ before: [IDKey<C.ID>]?, _ table: Table<D>, _ step: Int, _ slot: Int,
         _ core: SessionCore
     ) throws {
         let targets = try core.table(C.self)
         let old = models(object)
-        var known = Set(old.map(targets.mapping.idOf)).union(before ?? [])
-        let new = page.filter { known.insert(targets.mapping.idOf($0)).inserted }
+        var known = Set(ids(old, targets)).union(before ?? [])
+        let new = page.filter { known.insert(IDKey(targets.mapping.idOf($0))).inserted }
         if !new.isEmpty { set(object, old + new) }
         table.noteTakenHere(table.mapping.steps[step], slot)
-        try table.noteBaseline(path, slot, before.map { $0 + new.map(targets.mapping.idOf) } ?? ids(object, core))
+        try table.noteBaseline(path, slot, before.map { $0 + ids(new, targets) } ?? ids(object, core))
     }
 
     /// What the first DTO says of the link, with what the second adds; nil if that is nothing.
@@ -186,9 +191,9 @@ where
         case (_, .unset), (.null, _), (.value, .null): return nil
         case (.unset, let other): return other
         case (.value(let new), .value(let old)):
-            guard isPartial, new.map(\.id) != old.map(\.id) else { return nil }
-            var known: Set<C.ID> = []
-            let all = (isLater ? old + new : new + old).filter { known.insert($0.id).inserted }
+            guard isPartial, !new.elementsEqual(old, by: { IDKey($0.id) == IDKey($1.id) }) else { return nil }
+            var known: Set<IDKey<C.ID>> = []
+            let all = (isLater ? old + new : new + old).filter { known.insert(IDKey($0.id)).inserted }
             return .value(isLater ? all : all.map { (key($0), $0) }.sorted { $0.0 < $1.0 }.map(\.1))
         }
     }
@@ -202,10 +207,10 @@ where
     // MARK: The way back
 
     /// The ids of the link as it was when the DTO came; nil if that is not known.
-    @usableFromInline func known(_ dto: D, _ object: D.Model, _ core: SessionCore) -> [C.ID]? {
+    @usableFromInline func known(_ dto: D, _ object: D.Model, _ core: SessionCore) -> [IDKey<C.ID>]? {
         guard let table = core.knownTable(D.self) else { return nil }
         guard withUnsafePointer(to: dto, isOpen) else { return ids(children(dto), of: table.mapping.idOf(object)) }
-        return table.knownSlot(of: object).flatMap { table.baselines[path]?[$0] as? [C.ID] }
+        return table.knownSlot(of: object).flatMap { table.baselines[path]?[$0] as? [IDKey<C.ID>] }
     }
 
     /// The models whose DTOs are made first.

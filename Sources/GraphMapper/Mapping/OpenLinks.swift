@@ -95,7 +95,7 @@ extension StepTasks {
         step.link = { table, index, core in try link.link(table, index, core) }
         step.restore = { dto, object, core in
             guard let ids = link.known(dto, object, core) else { return true }
-            return restore(ids, C.self, core) { set(object, $0) }
+            return restore(ids.map(\.id), C.self, core) { set(object, $0) }
         }
         step.forEachEdge = { table, core, body in link.forEachEdge(table, core, isList, body) }
         step.answer = { object, snapshot, core, answers in

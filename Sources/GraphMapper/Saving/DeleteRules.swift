@@ -96,6 +96,7 @@ extension Table {
     /// Deletes an object for the time being; false if it is deleted anyway.
     func hideObject(_ object: AnyObject) -> Bool {
         guard let model = object as? D.Model, !isDeleted(model) else { return false }
+        if let slot = knownSlot(of: model), identity.spared.contains(slot) { return false }
         if let slot = knownSlot(of: model), core.sharing(self).contains(where: { $0.hasSnapshot(slot) }) {
             identity.deleted.insert(slot)
         } else {
@@ -113,6 +114,11 @@ extension Table {
     private var deletedModels: [(slot: Int?, model: D.Model)] {
         identity.deleted.sorted().compactMap { slot in model(at: slot).map { (slot, $0) } }
             + identity.dropped.values.compactMap { ($0 as? D.Model).map { (nil, $0) } }
+    }
+
+    /// The object that was added in the place of a deleted one.
+    private func replacement(of model: D.Model) -> D.Model? {
+        identity.slot(mapping.idOf(model)).flatMap { self.model(at: $0) }.flatMap { $0 === model ? nil : $0 }
     }
 
     private func name(of step: StepTasks<D>) -> String {
@@ -133,11 +139,26 @@ extension Table {
         var found: [RuledOut] = []
         for step in mapping.steps where step.rule == .cascade {
             guard let linked = step.objects, let table = target(step) else { continue }
-            for (slot, model) in deletedModels {
+            let deleted = deletedModels
+            // A child by its foreign key has one owner: one that it was given to takes it.
+            let taken = step.inverse == nil || deleted.isEmpty ? [] : linkedObjects(linked)
+            for (slot, model) in deleted {
                 try checkLoaded(step, slot, model)
-                found += linked(model).filter { !table.isMoved($0, step.inverse, model) }
+                let left = replacement(of: model).map(linked) ?? []
+                found += linked(model).filter { child in !left.contains { $0 === child } }
+                    .filter { !taken.contains(ObjectIdentifier($0)) && !table.isMoved($0, step.inverse, model) }
                     .map { RuledOut(table: table, object: $0) }
             }
+        }
+        return found
+    }
+
+    /// What a link of objects that are not deleted leads to.
+    private func linkedObjects(_ linked: (D.Model) -> [AnyObject]) -> Set<ObjectIdentifier> {
+        var found: Set<ObjectIdentifier> = []
+        for slot in identity.models.indices {
+            guard let model = model(at: slot), !isDeleted(model) else { continue }
+            found.formUnion(linked(model).map(ObjectIdentifier.init))
         }
         return found
     }
@@ -165,12 +186,7 @@ extension Table {
 
     /// What the links that own their targets lead to.
     func ownedObjects() -> [ObjectIdentifier] {
-        mapping.steps.filter { $0.rule == .deleteOrphans }.flatMap { step in
-            identity.models.indices.flatMap { slot -> [ObjectIdentifier] in
-                guard let model = model(at: slot), !isDeleted(model) else { return [] }
-                return step.objects?(model).map(ObjectIdentifier.init) ?? []
-            }
-        }
+        mapping.steps.filter { $0.rule == .deleteOrphans }.compactMap(\.objects).flatMap { linkedObjects($0) }
     }
 
     /// Whether the app has given the object, by its back-reference, to somebody else than `owner`.
@@ -180,13 +196,15 @@ extension Table {
             let owners = target(step)
         else { return false }
         let known = holding(inverse).name(of: slot).flatMap(owners.object)
-        return named !== known && named !== owner && snapshot(slot) != nil && !core.isDeletedAnywhere(named)
+        return named !== known && named !== owner && !owners.isTaken(named, by: known)
+            && snapshot(slot) != nil && !core.isDeletedAnywhere(named)
     }
 
     func checkDenials() throws {
         for step in mapping.steps where step.rule == .deny {
             guard let linked = step.objects, let table = target(step) else { continue }
-            for (slot, model) in deletedModels {
+            // Where another object has taken the place, the row stays.
+            for (slot, model) in deletedModels where replacement(of: model) == nil {
                 try checkLoaded(step, slot, model)
                 guard let left = linked(model).first(where: { !table.isHidden($0) }) else { continue }
                 let name = name(of: step)

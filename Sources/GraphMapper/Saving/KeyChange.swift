@@ -69,13 +69,15 @@ extension Table {
             throw error("it is deleted")
         }
         // All that can fail is done before anything is changed.
-        let own = try core.sharing(self).map { try $0.rekey(slot, to: id) }
-        let others = try core.order.map { try $0.follow(D.self, from: old, to: id) }
+        let links = core.sharing(self).compactMap { $0.movedLinks(from: old, to: id) }
+        let changes = try core.order.map { table in
+            try table.follow(links, own: table.identityMap === identity ? (slot, id) : nil)
+        }
         let follow: () -> Void = { [identity] in
             model[keyPath: settable] = id
             identity.slots[IDKey(old)] = nil
             identity.slots[IDKey(id)] = slot
-            for step in own + others { step() }
+            for change in changes { change() }
         }
         guard snapshot(slot) != nil, isStored else { return (nil, follow) }
         let row = KeyChange(
@@ -84,43 +86,36 @@ extension Table {
         return (row, follow)
     }
 
-    /// What gives the snapshot of a slot another id.
-    func rekeying(_ slot: Int, to id: Any) throws -> () -> Void {
-        guard let old = snapshot(slot) else { return {} }
-        let new = try D.schema.make(answering: { place in
-            let property = D.schema.properties[place]
-            return property.isKey ? id : old[keyPath: property.path]
-        })
-        // It may point to itself.
-        return { [self] in if snapshot(slot)?.id == old.id { snapshots[slot] = new } }
+    /// How links to this DTO type follow an object that gets another id.
+    func movingLinks(from old: Any, to new: Any) -> MovedLinks? {
+        guard let old = old as? D.ID, let new = new as? D.ID else { return nil }
+        return MovedLinks(D.self, from: old, to: new)
     }
 
     /// What lets the snapshots, and models that keep ids, point to an object by its new id.
-    func following<T: DTO & Identifiable, ID>(_: T.Type, from old: ID, to new: ID) throws -> () -> Void
-    where T.ID: Storable & Hashable {
-        guard let old = old as? T.ID, let new = new as? T.ID else { return {} }
+    ///
+    /// - Parameters:
+    ///   - links: those to each DTO type of the object.
+    ///   - own: the object's slot, if it is one of this table's, and its new id.
+    func following(_ links: [MovedLinks], own: (slot: Int, id: Any)?) throws -> () -> Void {
         let properties = D.schema.properties
-        let places = properties.indices.filter { properties[$0].link?.record == T.self }
-        guard !places.isEmpty else { return {} }
-        func moved(_ value: Any) -> Any? {
-            if let ref = value as? Ref<T> { return ref.id == old ? Ref<T>(new) : nil }
-            guard let list = value as? [Ref<T>], list.contains(where: { $0.id == old }) else { return nil }
-            return list.map { $0.id == old ? Ref<T>(new) : $0 }
+        let places = properties.indices.compactMap { place in
+            links.first { $0.record == properties[place].link?.record }.map { (place: place, moved: $0.moved) }
         }
         func with(_ values: [Int: Any], _ row: D) throws -> D {
             try D.schema.make(answering: { values[$0] ?? row[keyPath: properties[$0].path] })
         }
         var changes: [() -> Void] = []
-        for slot in snapshots.indices {
-            guard let row = snapshots[slot] else { continue }
+        for slot in places.isEmpty ? own.map({ [$0.slot] }) ?? [] : Array(snapshots.indices) {
+            guard let row = snapshot(slot) else { continue }
             var values: [Int: Any] = [:]
-            for place in places { values[place] = moved(row[keyPath: properties[place].path]) }
-            // A model that keeps an id follows whether its row points there or it was edited to.
-            for place in places {
+            if let own, own.slot == slot, let key = properties.firstIndex(where: \.isKey) { values[key] = own.id }
+            for (place, moved) in places {
+                if let value = moved(row[keyPath: properties[place].path]) { values[place] = value }
+                // A model that keeps an id follows whether its row points there or it was edited to.
                 guard let model = model(at: slot),
-                    let step = mapping.steps.first(where: { step in
-                        step.property == properties[place].path && step.link == nil
-                    }), let read = step.read
+                    let step = mapping.steps.first(where: { $0.property == properties[place].path && $0.link == nil }),
+                    let read = step.read
                 else { continue }
                 // An id that does not encode is an edit, which a save reports; it follows nothing.
                 guard let now = try? step.value(of: model, row, core), let value = moved(now) else { continue }
@@ -131,15 +126,27 @@ extension Table {
             }
             guard !values.isEmpty else { continue }
             let copy = try with(values, row)
-            let isOwn = (row.id as? T.ID) == old && T.self == D.self
-            let own = isOwn ? try with(ownKey(new), copy) : copy
-            changes.append { [self] in snapshots[slot] = own }
+            changes.append { [self] in snapshots[slot] = copy }
         }
         return { for change in changes { change() } }
     }
+}
 
-    private func ownKey(_ id: Any) -> [Int: Any] {
-        Dictionary(
-            uniqueKeysWithValues: D.schema.properties.indices.filter { D.schema.properties[$0].isKey }.map { ($0, id) })
+/// How what holds links to an object follows when it gets another id.
+struct MovedLinks {
+    /// The DTO type that the links are to.
+    let record: any DTO.Type
+    /// What a link, a list or a set of links becomes; nil if it does not lead to the object.
+    let moved: (Any) -> Any?
+
+    init<D: DTO & Identifiable>(_: D.Type, from old: D.ID, to new: D.ID) where D.ID: Storable {
+        let (old, new) = (Ref<D>(old), Ref<D>(new))
+        record = D.self
+        moved = { value in
+            if let ref = value as? Ref<D> { return ref == old ? new : nil }
+            if let list = value as? [Ref<D>] { return list.contains(old) ? list.map { $0 == old ? new : $0 } : nil }
+            guard let set = value as? Set<Ref<D>>, set.contains(old) else { return nil }
+            return set.subtracting([old]).union([new])
+        }
     }
 }

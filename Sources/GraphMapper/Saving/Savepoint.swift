@@ -125,14 +125,14 @@ extension Table {
     /// What puts everything that the table knows back.
     func remembered() -> () -> Void {
         let (slots, models, deleted) = (identity.slots, identity.models, identity.deleted)
-        let (dropped, evicted) = (identity.dropped, identity.evicted)
+        let (dropped, replaced, evicted) = (identity.dropped, identity.replaced, identity.evicted)
         let (rows, filled, added, vanished) = (snapshots.copy(), filled, added, vanished)
         let (edited, baselines, adoptable) = (edited, baselines, adoptable)
         let elsewhere = elsewhere
         let notes = holdings.mapValues { ($0.held, $0.named) }
         return { [self] in
             (identity.slots, identity.models, identity.deleted) = (slots, models, deleted)
-            (identity.dropped, identity.evicted) = (dropped, evicted)
+            (identity.dropped, identity.replaced, identity.evicted) = (dropped, replaced, evicted)
             snapshots.set(to: rows)
             (self.filled, self.added, self.vanished) = (filled, added, vanished)
             (self.edited, self.baselines, self.adoptable) = (edited, baselines, adoptable)

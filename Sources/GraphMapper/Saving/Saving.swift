@@ -22,19 +22,25 @@ extension GraphSession {
         try validate()
         await acquire()
         defer { release() }
-        // Objects whose conflict makes them deleted, or not deleted any more; undone if the save fails.
-        var marks: [(table: AnyTable, slot: Int, isDeleted: Bool)] = []
+        defer { for table in core.order { table.endSparing() } }
+        // Objects whose conflict makes them deleted, or not deleted any more.
+        var marks: [SaveAgain] = []
+        // What undoes that if the save fails.
+        var undo: [() -> Void] = []
         do {
             while true {
-                let kept = marks.filter { !$0.isDeleted }.map { ($0.table, $0.slot) }
+                let kept = marks.filter { !$0.isDeleted }.map { (core.order[$0.table], $0.slot) }
                 do { return try await write(scope, policy, reading: kept) } catch let again as SaveAgain {
+                    guard !marks.contains(where: again.isSame) else { throw GraphError([again.conflict]) }
+                    marks.append(again)
                     let table = core.order[again.table]
-                    table.mark(again.slot, isDeleted: again.isDeleted)
-                    marks.append((table, again.slot, again.isDeleted))
+                    if !again.isDeleted { table.spare(again.slot) }
+                    guard table.mark(again.slot, isDeleted: again.isDeleted) else { continue }
+                    undo.append { _ = table.mark(again.slot, isDeleted: !again.isDeleted) }
                 }
             }
         } catch {
-            for mark in marks.reversed() { mark.table.mark(mark.slot, isDeleted: !mark.isDeleted) }
+            for step in undo.reversed() { step() }
             throw error
         }
     }
@@ -107,6 +113,11 @@ struct SaveAgain: Error {
     let table: Int
     let slot: Int
     let isDeleted: Bool
+    let conflict: Conflict
+
+    func isSame(_ other: SaveAgain) -> Bool {
+        table == other.table && slot == other.slot && isDeleted == other.isDeleted
+    }
 }
 
 /// Applies a plan, and settles what other writers have changed meanwhile.
@@ -257,7 +268,7 @@ private struct ConflictResolver {
             switch try resolve(conflict) {
             case nil, .mine: continue
             case .theirs:
-                throw again(row.table, row.key, isDeleted: false) ?? GraphError([conflict])
+                throw again(row.table, row.key, isDeleted: false, conflict)
             case .merged:
                 throw GraphError(
                     .misuse, "an object is deleted or not; resolve the conflict by .mine or .theirs",
@@ -281,7 +292,7 @@ private struct ConflictResolver {
             reborn.insert(id)
             return nil
         case .theirs:
-            throw again(id.table, id.key, isDeleted: true) ?? GraphError([conflict])
+            throw again(id.table, id.key, isDeleted: true, conflict)
         case .mine:
             guard let whole = plan.whole.lazy.map({ $0() }).first(where: { $0.row.row == id }) else {
                 throw GraphError([conflict])
@@ -333,11 +344,13 @@ private struct ConflictResolver {
         return nil
     }
 
-    private mutating func again(_ table: String, _ key: [StoredValue], isDeleted: Bool) -> (any Error)? {
+    private mutating func again(
+        _ table: String, _ key: [StoredValue], isDeleted: Bool, _ conflict: Conflict
+    ) -> any Error {
         guard let place = place(table, key), let index = core.order.firstIndex(where: { $0 === place.table }) else {
-            return nil
+            return GraphError([conflict])
         }
-        return SaveAgain(table: index, slot: place.slot, isDeleted: isDeleted)
+        return SaveAgain(table: index, slot: place.slot, isDeleted: isDeleted, conflict: conflict)
     }
 
     /// The object of a row. The first question after a table costs a walk of it.

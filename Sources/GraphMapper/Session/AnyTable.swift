@@ -114,6 +114,7 @@ public class AnyTable {
     func isMoved(_ object: AnyObject, _ inverse: AnyKeyPath?, _ owner: AnyObject) -> Bool { false }
     func object(at slot: Int) -> AnyObject? { nil }
     func idText(of object: AnyObject) -> String { "" }
+    func isTaken(_ object: AnyObject, by other: AnyObject?) -> Bool { false }
     // Saves of what is edited.
     var hasDeleted: Bool { false }
     func markEdited(_ model: AnyObject) {}
@@ -126,9 +127,8 @@ public class AnyTable {
     func compareHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) {}
     // Keys that change.
     func keyChange(of object: AnyObject, to id: Any) throws -> (row: KeyChange?, follow: () -> Void)? { nil }
-    func rekey(_ slot: Int, to id: Any) throws -> () -> Void { {} }
-    func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
-    where T.ID: Storable & Hashable { {} }
+    func movedLinks(from old: Any, to new: Any) -> MovedLinks? { nil }
+    func follow(_ links: [MovedLinks], own: (slot: Int, id: Any)?) throws -> () -> Void { {} }
     func give(_ number: Int64, to object: AnyObject) throws {}
     func takeKeyBack(from object: AnyObject) {}
     func rememberKeys() -> () -> Void { {} }
@@ -180,7 +180,14 @@ public class AnyTable {
     func keySlots() -> [[StoredValue]: Int] { [:] }
     func idText(_ slot: Int) -> String { "" }
     func wantSlot(_ slot: Int) {}
-    func mark(_ slot: Int, isDeleted: Bool) {}
+    func addVanished(_ ids: Any) throws {}
+    /// Moves objects that another writer has given to other owners between these owners' links.
+    func moveStrays() {}
+    /// Lets an object be deleted, or not; false if it is so already.
+    func mark(_ slot: Int, isDeleted: Bool) -> Bool { false }
+    /// Lets rules not delete an object while a save is under way.
+    func spare(_ slot: Int) {}
+    func endSparing() {}
     // Rows that a save finds under the ids of new objects.
     var hasInsertions: Bool { false }
     /// Whether the app has deleted any object since the last save.

@@ -8,6 +8,10 @@
     @usableFromInline var named: ContiguousArray<Int32> = []
     /// Takes objects from the link of an owner, and puts others into it; set by the forward side, if there is one.
     var edit: ((_ owner: Int, _ leaving: Set<ObjectIdentifier>, _ coming: [AnyObject]) -> Void)?
+    /// The owner that an object's row names, if the session has that; set by the forward side, if there is one.
+    var owner: ((_ row: UnsafeRawPointer) -> Int?)?
+    /// What the link of an owner leads to; of one that is deleted, nothing.
+    var linked: ((_ owner: Int) -> [AnyObject])?
     /// Whether an owner's link holds many objects, not one.
     var isList = true
     /// What the save that is being settled moves, by owner.

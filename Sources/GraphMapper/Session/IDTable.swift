@@ -182,9 +182,15 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
         found = []
     }
 
+    /// Another instance under the key of a deleted object is not deleted, unless it was evicted.
     @inlinable final func isDeleted(_ model: AnyObject) -> Bool {
-        !identity.deleted.isEmpty && isDeleted(id: idOf(model))
+        !identity.deleted.isEmpty && isHeldDeleted(model)
             || !identity.dropped.isEmpty && identity.dropped[ObjectIdentifier(model)] != nil
+    }
+
+    @usableFromInline final func isHeldDeleted(_ model: AnyObject) -> Bool {
+        guard let slot = identity.slot(idOf(model)), identity.deleted.contains(slot) else { return false }
+        return identity.models[slot] === model || identity.isEvicted(model)
     }
 
     @inlinable final func isDeleted(id: ID) -> Bool {

@@ -91,6 +91,10 @@ extension Dictionary {
     @exclusivity(unchecked) @usableFromInline final var models: ContiguousArray<AnyObject?> = []
     /// Slots whose objects are to be deleted with the next save.
     @exclusivity(unchecked) @usableFromInline final var deleted: Set<Int> = []
+    /// Slots whose objects the save under way does not delete, whatever rules say: another writer has changed them.
+    final var spared: Set<Int> = []
+    /// Deleted objects in whose places others were added since the last save, by slot.
+    final var replaced: [Int: AnyObject] = [:]
     /// Deleted objects that were never stored.
     @exclusivity(unchecked) @usableFromInline final var dropped: [ObjectIdentifier: AnyObject] = [:]
 

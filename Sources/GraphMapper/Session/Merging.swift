@@ -39,6 +39,7 @@ extension GraphSession {
             let edits = try core.order.filter(\.isStored).flatMap { try $0.takeBackEdits(of: named.paths) }
             let records = named.records.map { $0.table.takeForEdits($0.ids) }
             let models = try mapLoaded(dtos, duplicates, records.isEmpty ? .all : .only(Array(named.paths)))
+            for (table, ids) in named.ids { try table.addVanished(ids) }
             try settle(records.flatMap { $0() } + edits, policy)
             return models
         }
@@ -164,6 +165,16 @@ extension Table {
                 }
                 return staleness(of: edited, row, slot)
             }
+        }
+    }
+
+    /// Adds objects whose rows another writer has deleted: what is not stored is new.
+    func addingVanished(_ ids: Any) throws {
+        for id in ids as? ContiguousArray<D.ID> ?? [] {
+            guard let slot = identity.slot(id), vanished.contains(slot), !identity.deleted.contains(slot),
+                let model = model(at: slot)
+            else { continue }
+            try addModel(model)
         }
     }
 
@@ -318,7 +329,7 @@ extension Table {
                     .deletedByMe, type: D.schema.name, id: "\(old.id)", property: property.name,
                     base: property.stored(old), mine: [], theirs: try storedValues(step, place, model, old))
             }, putBack: {},
-            takeTheirs: { [self] in mark(slot, isDeleted: false) },
+            takeTheirs: { [self] in _ = mark(slot, isDeleted: false) },
             set: { _, conflict in
                 throw GraphError(
                     .misuse, "an object is deleted or not; resolve the conflict by .mine or .theirs",

@@ -30,6 +30,8 @@ public final class SessionCore {
     var defersForeignKeys: () -> Bool = { true }
     /// Objects that the save under way has given keys.
     var keyed: [UnkeyedObject] = []
+    /// Whether an object was ever added in the place of a deleted one.
+    @usableFromInline var hasReplaced = false
     /// Called when everything is gathered and made, before any model is touched.
     var beforeTouching: (() throws -> Void)?
 
@@ -168,6 +170,7 @@ public final class SessionCore {
     private func setModels() throws {
         for table in order { try table.readFields() }
         for table in order { try table.linkModels() }
+        for table in order { table.moveStrays() }
         let hasVanished = order.contains { $0.hasVanishing }
         for table in order { try table.finishLoad() }
         for table in order { table.tellTaken() }

@@ -233,9 +233,13 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     override func keyChange(of object: AnyObject, to id: Any) throws -> (row: KeyChange?, follow: () -> Void)? {
         try change(of: object, to: id)
     }
-    override func rekey(_ slot: Int, to id: Any) throws -> () -> Void { try rekeying(slot, to: id) }
-    override func follow<T: DTO & Identifiable, ID>(_ type: T.Type, from old: ID, to new: ID) throws -> () -> Void
-    where T.ID: Storable & Hashable { try following(type, from: old, to: new) }
+    override func isTaken(_ object: AnyObject, by other: AnyObject?) -> Bool {
+        isReplaced(object as? D.Model, by: other as? D.Model)
+    }
+    override func movedLinks(from old: Any, to new: Any) -> MovedLinks? { movingLinks(from: old, to: new) }
+    override func follow(_ links: [MovedLinks], own: (slot: Int, id: Any)?) throws -> () -> Void {
+        try following(links, own: own)
+    }
     override func give(_ number: Int64, to object: AnyObject) throws { try giveKey(number, object) }
     override func takeKeyBack(from object: AnyObject) { takeBackKey(object) }
     override func rememberKeys() -> () -> Void { keyedSince() }
@@ -293,10 +297,14 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     override var rules: TableRules? { ownRules }
     override func keySlots() -> [[StoredValue]: Int] { slotsByKey() }
     override func idText(_ slot: Int) -> String { snapshot(slot).map { "\($0.id)" } ?? "" }
+    override func moveStrays() { followRows() }
+    override func addVanished(_ ids: Any) throws { try addingVanished(ids) }
     override func wantSlot(_ slot: Int) { if let id = snapshot(slot)?.id { _ = want(id) } }
-    override func mark(_ slot: Int, isDeleted: Bool) {
-        if isDeleted { identity.deleted.insert(slot) } else { identity.deleted.remove(slot) }
+    override func mark(_ slot: Int, isDeleted: Bool) -> Bool {
+        isDeleted ? identity.deleted.insert(slot).inserted : identity.deleted.remove(slot) != nil
     }
+    override func spare(_ slot: Int) { identity.spared.insert(slot) }
+    override func endSparing() { identity.spared = [] }
     override var hasInsertions: Bool { !inserting.isEmpty }
     override var hasDeletions: Bool { !identity.deleted.isEmpty || !identity.dropped.isEmpty }
     override func lookUp(in source: any GraphSource) async throws -> Bool { try await findRows(in: source) }
@@ -317,6 +325,8 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
         added = AddedObjects()
         identity.deleted = []
         identity.dropped = [:]
+        for (slot, old) in identity.replaced { identity.models[slot] = old }
+        identity.replaced = [:]
     }
     override func rollBack() throws { try undoEdits() }
     override var identityMap: AnyObject { identity }
@@ -341,7 +351,7 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     override func endWalk() { forgetFound() }
     override func collect(into plan: inout WritePlan) throws { try collectChanges(into: &plan) }
     override func dropDeleted() { dropDeletedTargets() }
-    override func forgetDropped() { identity.dropped = [:] }
+    override func forgetDropped() { (identity.dropped, identity.replaced) = ([:], [:]) }
     override func evict(_ model: AnyObject) { evictModel(model) }
 
     override var objectsUnderWay: [AnyObject] { slots.compactMap { model(at: Int($0)) } }

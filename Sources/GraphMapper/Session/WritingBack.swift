@@ -2,20 +2,39 @@
 extension Table {
     func addModel(_ model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
+        if let slot = mapping.passes.slot(self, model), identity.models[slot] !== model,
+            !identity.deleted.contains(slot)
+        {
+            throw twoInstances(model)
+        }
         if !identity.dropped.isEmpty { identity.dropped[ObjectIdentifier(model)] = nil }
         if !identity.evicted.isEmpty { identity.evicted[ObjectIdentifier(model)] = nil }
         if let slot = mapping.passes.slot(self, model) {
             if identity.models[slot] === model { forgetVanished(slot) }
             // One that was deleted and is added again, or a new one in its place, takes over what is stored.
-            let isReplaced = identity.deleted.remove(slot) != nil
-            guard isReplaced || identity.models[slot] === model else { throw twoInstances(model) }
+            identity.deleted.remove(slot)
             if identity.models[slot] !== model {
                 if slot < filled.count { filled[slot] = .max }
+                replace(slot)
                 markAsEdited(model)
             }
             identity.models[slot] = model
         }
         added.append(model)
+    }
+
+    /// Lets the object of a slot count as deleted for good, whatever takes its place.
+    private func replace(_ slot: Int) {
+        core.hasReplaced = true
+        guard let old = identity.models[slot] else { return }
+        if identity.replaced[slot] == nil { identity.replaced[slot] = old }
+        identity.dropped[ObjectIdentifier(old)] = old
+    }
+
+    /// Whether another object of the same id has taken the place of one.
+    @usableFromInline func isReplaced(_ object: D.Model?, by other: D.Model?) -> Bool {
+        guard let object, let other, object !== other, knownSlot(of: object) == nil else { return false }
+        return IDKey(mapping.idOf(object)) == IDKey(mapping.idOf(other))
     }
 
     func deleteModel(_ model: AnyObject) throws {
@@ -30,7 +49,9 @@ extension Table {
 
     func claimedTwice(_ model: AnyObject) -> GraphError {
         GraphError(
-            .conflict, "two instances claim this id; keep the one that the session loaded", type: D.schema.name,
+            .conflict,
+            "two instances claim this id; keep the one that the session loaded, or delete that and add this one",
+            type: D.schema.name,
             id: "\(idOf(model))")
     }
 
@@ -79,7 +100,10 @@ extension Table {
         }
         let core = core
         while walked < identity.models.count {
-            if let object = held.models[walked], identity.deleted.isEmpty || !identity.deleted.contains(walked) {
+            // What is deleted, or has vanished, owns nothing.
+            if let object = held.models[walked], identity.deleted.isEmpty || !identity.deleted.contains(walked),
+                vanished.isEmpty || !vanished.contains(walked)
+            {
                 do { try visit(object, walked, core) } catch {
                     throw located(error, unsafeDowncast(object, to: D.Model.self))
                 }
@@ -214,7 +238,8 @@ extension Table {
     /// Takes from every link what the save has deleted.
     func dropDeletedTargets() {
         for slot in identity.models.indices {
-            guard let model = model(at: slot), snapshot(slot) != nil else { continue }
+            // What another writer has deleted stays as it was last read.
+            guard let model = model(at: slot), snapshot(slot) != nil, !vanished.contains(slot) else { continue }
             for step in mapping.steps { step.drop?(model, core, false) }
         }
     }

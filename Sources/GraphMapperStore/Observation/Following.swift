@@ -91,13 +91,13 @@ extension GraphSession {
     /// A model for each record. One whose row is gone by now is made of the record alone; what comes next removes it.
     private func models<R: StoredRecord>(of records: [R], _ loading: Loading) async throws -> [R.Model]
     where R.Model: AnyObject {
-        var found: Set<R.ID> = []
+        var found: Set<Ref<R>> = []
         _ = try await load(R.self, loading: loading) { source in
             let rows = try await source.fetch(R.self, ids: records.map(\.id))
-            found = Set(rows.map(\.id))
+            found = Set(rows.map { Ref($0.id) })
             return rows
         }
-        let gone = records.filter { !found.contains($0.id) }
+        let gone = records.filter { !found.contains(Ref($0.id)) }
         if !gone.isEmpty { _ = try await load(R.self, loading: .none) { _ in gone } }
         var models: [R.Model] = []
         models.reserveCapacity(records.count)

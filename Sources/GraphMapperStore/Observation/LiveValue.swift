@@ -110,7 +110,6 @@ struct LiveValue<T: Sendable>: Live {
 extension LiveValue {
     /// A column of a query's first record, or an aggregate of all.
     fileprivate init<R: StoredRecord, V: Storable>(of query: Query<R>, _ column: ColumnExpression<V>) where T == V? {
-        let chosen = query.limit(1)
         self.init(
             isSame: { left, right in
                 if let left, let right { V.isSame(left, right) } else { (left == nil) == (right == nil) }
@@ -120,6 +119,6 @@ extension LiveValue {
                 let text = try FormulaWriter.text(.row(column.parts), query.rows.scope, own)
                 try interest.narrow(query, besides: text.sql)
             },
-            { try $0.selected(chosen, distinct: false) { _ in column }.first })
+            { try $0.selected(query, distinct: false, isFirst: true) { _ in column }.first })
     }
 }

@@ -40,7 +40,7 @@ extension ColumnExpression where V: ArithmeticColumn {
     public static func / (left: Self, right: Self) -> Self { calculate(left, .over, right) }
 
     /// The distance from zero.
-    public var magnitude: Self { Self([.call(.absolute, [number])], mistake) }
+    public var magnitude: Self { Self([.call(.absolute, [number, number])], mistake) }
 
     /// NaN, which is stored as a text, is no number to calculate with.
     private var number: Formula {

@@ -49,9 +49,7 @@ extension ColumnExpression where V: Storable {
     }
 
     /// Whether the column is NULL; of an embedded value, all its columns.
-    public var isNil: Condition {
-        condition(Formula.and(parts.map { .isNull($0) }) ?? .always)
-    }
+    public var isNil: Condition { condition(.areNull(parts)) }
 
     /// Whether the value lies in a range, both ends included: `$0.age.isIn(18...30)`. NULL never does.
     public func isIn(_ range: ClosedRange<V>) -> Condition where V: Comparable {

@@ -54,11 +54,14 @@ public struct ColumnExpression<V>: Sendable {
     let parts: [Formula]
     /// What is wrong with it, if the records have no such column.
     let mistake: GraphError?
+    /// The columns of the optional embedded value that it is a part of.
+    let whole: [Formula]?
     var formula: Formula { .together(parts) }
 
-    init(_ parts: [Formula], _ mistake: GraphError? = nil) {
+    init(_ parts: [Formula], _ mistake: GraphError? = nil, partOf whole: [Formula]? = nil) {
         self.parts = parts
         self.mistake = mistake
+        self.whole = whole
     }
 
     /// A property of a record.
@@ -103,19 +106,19 @@ public struct ColumnExpression<V>: Sendable {
 
     /// A property of an embedded value.
     public subscript<W>(dynamicMember path: any KeyPath<V, W> & Sendable) -> ColumnExpression<W>
-    where V: EmbeddedValue { within(V.self, path) }
+    where V: EmbeddedValue { within(V.self, path, whole) }
 
     /// A property of an optional embedded value: NULL where there is none.
     public subscript<E: EmbeddedValue, W>(dynamicMember path: any KeyPath<E, W> & Sendable) -> ColumnExpression<W>
-    where V == E? { within(E.self, path) }
+    where V == E? { within(E.self, path, parts) }
 
     private func within<E: EmbeddedValue, W>(
-        _ type: E.Type, _ path: any KeyPath<E, W> & Sendable
+        _ type: E.Type, _ path: any KeyPath<E, W> & Sendable, _ whole: [Formula]?
     ) -> ColumnExpression<W> {
         guard let range = E.columnRange(of: path), !range.isEmpty, range.upperBound <= parts.count else {
             return ColumnExpression<W>([.value(.null)], mistake ?? .noColumn(path, E.schema))
         }
-        return ColumnExpression<W>(Array(parts[range]), mistake)
+        return ColumnExpression<W>(Array(parts[range]), mistake, partOf: whole)
     }
 }
 

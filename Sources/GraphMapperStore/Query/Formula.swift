@@ -50,11 +50,16 @@ indirect enum Formula: Sendable {
         case choose
         /// What a decimal's text is ordered by, and its way back.
         case decimalOrder, decimalText
-        /// Of one text; of an array of scalars.
-        case characterCount, elementCount
-        /// The first so many scalars of a text.
+        /// Of an array of scalars.
+        case elementCount
+        /// Of one text, which is given three times.
+        case scalarCount
+        /// The first so many scalars of a text, which is given once before that, and then each with the number.
         case start
+        /// Of one number, which is given twice.
         case absolute
+        /// A whole number, if it lies between two others; an error if not.
+        case whole
         // Aggregates.
         case count, sum, average, minimum, maximum, decimalSum
     }
@@ -90,6 +95,20 @@ indirect enum Formula: Sendable {
         }
     }
 
+    /// Whether it is one value for all rows.
+    var isAggregate: Bool {
+        switch self {
+        case .value, .column, .isAmong, .exists, .first, .lookUp, .matches, .place: false
+        case .call(.count, _), .call(.sum, _), .call(.average, _), .call(.minimum, _), .call(.maximum, _),
+            .call(.decimalSum, _):
+            true
+        case .row(let parts), .call(_, let parts): parts.contains(where: \.isAggregate)
+        case .binary(let left, _, let right): left.isAggregate || right.isAggregate
+        case .not(let formula), .isNull(let formula), .isOneOf(let formula, _, _), .collated(let formula, _):
+            formula.isAggregate
+        }
+    }
+
     /// Whether it is made of columns, values and comparisons alone, its parts aside.
     var isPlain: Bool {
         switch self {
@@ -97,6 +116,9 @@ indirect enum Formula: Sendable {
         default: false
         }
     }
+
+    /// Whether all are NULL.
+    static func areNull(_ parts: [Formula]) -> Formula { and(parts.map { .isNull($0) }) ?? .always }
 
     /// One column, or several as one value.
     static func together(_ parts: [Formula]) -> Formula { parts.count == 1 ? parts[0] : .row(parts) }

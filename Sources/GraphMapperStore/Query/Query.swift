@@ -64,6 +64,18 @@ public struct Query<R: StoredRecord>: Sendable {
         }
     }
 
+    /// The same records, chosen before anything else is done with them: an order that is put before theirs, or an
+    /// aggregate, is of these. Without that a limit would be of what is selected, and another order would choose others.
+    func settled() -> Self {
+        guard rows.groups.isEmpty, rows.isPage || !rows.distinct.isEmpty else { return self }
+        var chosen = rows
+        chosen.selected = rows.key
+        return changed {
+            $0.filter = .isAmong(.together($0.key), chosen)
+            ($0.distinct, $0.kept, $0.limit, $0.offset) = ([], nil, nil, nil)
+        }
+    }
+
     /// What is to be selected of each record or group.
     func selecting(_ formulas: [Formula], _ mistake: GraphError? = nil) -> Self {
         changed(mistake) { $0.selected = formulas }

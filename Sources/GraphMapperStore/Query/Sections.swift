@@ -7,7 +7,8 @@ public struct RecordSection<Key: Storable, R: StoredRecord>: Sendable {
 }
 
 extension ReadTransaction {
-    /// The records of a query in sections, those in the order of their keys: `sections(people) { $0.name.prefix(1) }`.
+    /// The records of a query, those within its limit, in sections in the order of their keys:
+    /// `sections(people) { $0.name.prefix(1) }`.
     ///
     /// - Parameters:
     ///   - descending: whether the section of the greatest key comes first.
@@ -54,7 +55,7 @@ extension Query {
         let keys = V.ordering.keys(value.parts)
         let isPlain = V.ordering == .plain || V.ordering == .number
         let all = keys + (isPlain ? [] : value.parts)
-        let query = putting(all.map { Ordering($0, descending: descending) }, value.mistake)
+        let query = settled().putting(all.map { Ordering($0, descending: descending) }, value.mistake)
         return (query, SectionKey(V.self, all.count - value.parts.count..<all.count))
     }
 }

@@ -14,16 +14,18 @@ extension ReadTransaction {
         try selected(query, distinct: distinct, columns)
     }
 
-    /// One column of the first record of a query; an aggregate of all its records: `value(people) { $0.age.max() }`. Nil if
-    /// there is no record.
+    /// One column of the first record of a query, nil if there is none; an aggregate of all its records, those within its
+    /// limit: `value(people) { $0.age.max() }`.
     public func value<R: StoredRecord, V: Storable>(
         _ query: Query<R>, _ column: (Columns<R>) -> ColumnExpression<V>
     ) async throws -> V? {
-        try selected(query.limit(1), distinct: false) { column($0) }.first
+        try selected(query, distinct: false, isFirst: true) { column($0) }.first
     }
 
+    /// - Parameter isFirst: whether one row will do.
     func selected<R: StoredRecord, each V: Storable>(
-        _ query: Query<R>, distinct: Bool, _ columns: (Columns<R>) -> (repeat ColumnExpression<each V>)
+        _ query: Query<R>, distinct: Bool, isFirst: Bool = false,
+        _ columns: (Columns<R>) -> (repeat ColumnExpression<each V>)
     ) throws -> [(repeat each V)] {
         try check()
         let expressions = columns(query.columns)
@@ -33,7 +35,9 @@ extension ReadTransaction {
             formulas += expression.parts
             mistake = mistake ?? expression.mistake
         }
-        var chosen = query.selecting(formulas, mistake)
+        var chosen = formulas.contains(where: \.isAggregate) ? query.settled() : query
+        chosen = chosen.selecting(formulas, mistake)
+        if isFirst { chosen = chosen.limit(1) }
         if distinct { chosen = chosen.unique() }
         let (sql, values) = try chosen.statement()
         return try connection.withStatement(sql, values, isCached: true) { statement in

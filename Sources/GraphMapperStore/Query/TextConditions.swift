@@ -67,11 +67,12 @@ extension ColumnExpression where V: TextColumn {
 
     /// How many Unicode scalars the text has.
     public var scalarCount: ColumnExpression<Int> {
-        ColumnExpression<Int>([.call(.characterCount, [formula])], mistake)
+        ColumnExpression<Int>([.call(.scalarCount, [formula, formula, formula])], mistake)
     }
     /// The first so many Unicode scalars of the text.
     public func prefix(_ count: Int) -> ColumnExpression<V> {
-        ColumnExpression([.call(.start, [formula, .value(.integer(Int64(Swift.max(0, count))))])], mistake)
+        let count = Formula.value(.integer(Int64(Swift.max(0, count))))
+        return ColumnExpression([.call(.start, [formula, formula, count, formula, count])], mistake)
     }
 }
 

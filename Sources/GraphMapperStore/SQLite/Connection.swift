@@ -55,6 +55,10 @@ final class Connection: @unchecked Sendable {
         // What makes a file inconsistent is refused, such as writing to the tables that full-text indexes keep.
         let code = graphmapper_configure(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         guard code == SQLITE_OK else { throw Self.error(code, String(cString: sqlite3_errstr(code)), "defensive mode") }
+        // A column that is not there is an error. By default SQLite takes its name in quotation marks for a text, so that
+        // rows of a table which another program has changed would be read with the name in the place of each value.
+        let names = graphmapper_configure(handle, SQLITE_DBCONFIG_DQS_DML, 0)
+        guard names == SQLITE_OK else { throw Self.error(names, String(cString: sqlite3_errstr(names)), "names") }
     }
 
     /// Begins to write as soon as nobody else does, and waits without the thread. Who is cancelled does not begin.

@@ -77,7 +77,19 @@ enum Dialect {
         case .endsWith: return ["(substr(CAST(", " AS BLOB), ", ") = CAST(", " AS BLOB))"]
         case .whereTrue: return ["CASE WHEN ", " THEN ", " END"]
         case .choose: return ["CASE WHEN ", " THEN ", " ELSE ", " END"]
-        case .start: return ["substr(", ", 1, ", ")"]
+        // SQLite's functions of texts stop at a NUL.
+        case .start:
+            return [
+                "CASE WHEN instr(", ", char(0)) THEN \(EngineFunctions.start)(", ", ", ") ELSE substr(", ", 1, ",
+                ") END",
+            ]
+        case .scalarCount:
+            return [
+                "CASE WHEN instr(", ", char(0)) THEN \(EngineFunctions.scalarCount)(", ") ELSE length(", ") END",
+            ]
+        // The least whole number has no counterpart.
+        case .absolute:
+            return ["CASE WHEN ", " = -9223372036854775808 THEN 9223372036854775808.0 ELSE abs(", ") END"]
         case .count where count == 0: return ["count(*)"]
         default:
             return ["\(name(function))("] + Array(repeating: ", ", count: max(0, count - 1)) + [")"]
@@ -93,15 +105,14 @@ enum Dialect {
         case .decimalSum: EngineFunctions.decimalSum
         case .coalesce: "coalesce"
         case .nullIfSame: "nullif"
-        case .characterCount: "length"
         case .elementCount: "json_array_length"
-        case .absolute: "abs"
+        case .whole: EngineFunctions.whole
         case .count: "count"
         case .sum: "sum"
         case .average: "avg"
         case .minimum: "min"
         case .maximum: "max"
-        case .contains, .endsWith, .whereTrue, .choose, .start: ""
+        case .contains, .endsWith, .whereTrue, .choose, .start, .scalarCount, .absolute: ""
         }
     }
 

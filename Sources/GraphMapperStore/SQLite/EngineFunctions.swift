@@ -5,6 +5,9 @@ import Foundation
 enum EngineFunctions {
     static let fold = "graphmapper_fold"
     static let like = "graphmapper_like"
+    static let scalarCount = "graphmapper_scalar_count"
+    static let start = "graphmapper_start"
+    static let whole = "graphmapper_whole"
     static let decimalOrder = "graphmapper_decimal_order"
     static let decimalText = "graphmapper_decimal_text"
     static let decimalSum = "graphmapper_decimal_sum"
@@ -57,6 +60,38 @@ enum EngineFunctions {
                         return sqlite3_result_null(context)
                     }
                     EngineFunctions.answer(context, text)
+                }, nil, nil, nil))
+        // For texts with a NUL, at which SQLite's own functions stop.
+        try check(
+            sqlite3_create_function_v2(
+                database, scalarCount, 1, flags, nil,
+                { context, _, arguments in
+                    guard let text = EngineFunctions.text(arguments, 0) else { return sqlite3_result_null(context) }
+                    sqlite3_result_int64(context, Int64(text.unicodeScalars.count))
+                }, nil, nil, nil))
+        try check(
+            sqlite3_create_function_v2(
+                database, start, 2, flags, nil,
+                { context, _, arguments in
+                    guard let text = EngineFunctions.text(arguments, 0) else { return sqlite3_result_null(context) }
+                    let count = Int(sqlite3_value_int64(arguments?[1]))
+                    EngineFunctions.answer(context, String(text.unicodeScalars.prefix(count)))
+                }, nil, nil, nil))
+        try check(
+            sqlite3_create_function_v2(
+                database, whole, 3, flags, nil,
+                { context, _, arguments in
+                    let value = arguments?[0]
+                    let (least, most) = (sqlite3_value_int64(arguments?[1]), sqlite3_value_int64(arguments?[2]))
+                    switch sqlite3_value_type(value) {
+                    case SQLITE_NULL: sqlite3_result_null(context)
+                    case SQLITE_INTEGER where (least...most).contains(sqlite3_value_int64(value)):
+                        sqlite3_result_int64(context, sqlite3_value_int64(value))
+                    default:
+                        let text = sqlite3_value_text(value).map { String(cString: $0) } ?? "it"
+                        let message = "\(text) is not among the column's numbers, from \(least) to \(most)"
+                        sqlite3_result_error(context, message, -1)
+                    }
                 }, nil, nil, nil))
         try check(
             sqlite3_create_function_v2(

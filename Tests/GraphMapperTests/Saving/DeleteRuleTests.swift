@@ -2,6 +2,8 @@ import GraphMapperStore
 import GraphMapperTesting
 import Testing
 
+@testable import GraphMapper
+
 /// A folder has folders in it, by their foreign key, and pages, by an ordered list; a page has one cover.
 final class Binder {
     let id: Int
@@ -99,6 +101,50 @@ struct PageRow: StoredRecord {
         try await world.store.write { try await $0.insert(BinderRow(id: 7, parent: Ref(0), pages: [])) }
         try await world.session.refresh()
         #expect(world.folders[0].folders.map(\.id) == [7])
+    }
+
+    @Test func `a child that another owner has taken stays, also where the old one's link still has it`() async throws {
+        for rule in [DeleteRule.nullify, .cascade, .deleteOrphans] {
+            let world = try await World(rule, .nullify)
+            world.folders[3].folders.append(world.folders[2])
+            try world.session.delete(world.folders[1])
+            #expect(try await world.save().prefix(3) == [0, 2, 3])
+            #expect(world.folders[2].parent === world.folders[3])
+        }
+    }
+
+    @Test func `an object that another one of its key replaces: its rules, not the new one's`() async throws {
+        for (rule, left) in [(DeleteRule.nullify, [0, 1, 2, 3]), (.deleteOrphans, [0, 1, 3])] {
+            for isKept in [false, true] {
+                let world = try await World(rule, .nullify)
+                try world.session.delete(world.folders[1])
+                let new = Binder(id: 1)
+                if isKept { new.folders = [world.folders[2]] }
+                try world.session.add(new)
+                #expect(try await world.save().filter { $0 < 10 } == (isKept ? [0, 1, 2, 3] : left))
+                #expect(world.folders[2].parent === (isKept ? new : nil) || !isKept && rule == .deleteOrphans)
+                #expect(try await world.session.find(BinderRow.self, 1) === new)
+            }
+        }
+    }
+
+    @Test func `a conflict with what a rule deletes ends, whatever the policy`() async throws {
+        for policy in [ConflictPolicy.fail, .mine, .theirs] {
+            let world = try await World(.cascade, .nullify)
+            try await world.store.write { tx in
+                try await tx.execute("UPDATE folder SET parent = 3 WHERE id = 2")
+            }
+            try world.session.delete(world.folders[1])
+            do {
+                try await world.session.save(onConflict: policy)
+                let rows = try await world.store.fetch(Query(BinderRow.self).sorted(by: \.id)).map(\.id)
+                #expect(rows == (policy.resolve == nil ? [0, 1, 2, 3] : rows.contains(2) ? [0, 2, 3] : [0, 3]))
+                #expect(try world.session.changes().isEmpty)
+            } catch let error as GraphError where policy.resolve == nil {
+                #expect(error.conflicts.map(\.kind) == [.deletedByMe])
+                #expect(world.session.state(of: world.folders[2]) != .deleted)
+            }
+        }
     }
 
     @Test func `all below it`() async throws {

@@ -55,6 +55,54 @@ struct AccountRow: StoredRecord {
     }
 }
 
+/// The same table with its key alone.
+struct MemberName: StoredRecord {
+    typealias Model = Member
+    var id: String { name }
+    let name: String
+    static let schema = Schema<Self>("member") { row in try Self(name: row("name", \.name)) }
+    static var mapping: Mapping<Self> {
+        Mapping {
+            Member(name: $0.name)
+        } properties: {
+            Field(\.name, \.name)
+        }
+    }
+}
+extension Member: Hashable {
+    static func == (left: Member, right: Member) -> Bool { left === right }
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+final class Club {
+    let id: Int
+    var members: Set<Member> = []
+    var names: [Member] = []
+    var head: Member?
+    init(id: Int) { self.id = id }
+}
+struct ClubRow: StoredRecord {
+    typealias Model = Club
+    let id: Int
+    let members: Set<Ref<MemberRow>>
+    let names: [Ref<MemberName>]
+    let head: Ref<MemberName>?
+    static let schema = Schema<Self>("club") { row in
+        try Self(
+            id: row("id", \.id), members: row("members", \.members), names: row("names", \.names),
+            head: row("head", \.head))
+    }
+    static var mapping: Mapping<Self> {
+        Mapping {
+            Club(id: $0.id)
+        } properties: {
+            Field(\.id, \.id)
+            Many(\.members, \.members)
+            Many(\.names, \.names)
+            One(\.head, \.head)
+        }
+    }
+}
+
 @Suite struct `An object gets another key` {
     private func opened() async throws -> (GraphStore, GraphSession, [Member], [Account]) {
         let store = try await GraphStore.open(.inMemory, MemberRow.self, AccountRow.self)
@@ -94,6 +142,35 @@ struct AccountRow: StoredRecord {
         #expect(try await store.find(MemberRow.self, "ed")?.friends == [Ref("ed"), Ref("kim")])
         try await session.refresh()
         #expect(try session.changes().isEmpty)
+    }
+
+    @Test func `sets follow, and links to either record type of the table`() async throws {
+        let store = try await GraphStore.open(.inMemory, MemberRow.self, MemberName.self, ClubRow.self)
+        try await store.write { tx in
+            for name in ["ann", "bob"] { try await tx.insert(MemberRow(name: name, age: 0, best: nil, friends: [])) }
+            try await tx.insert(
+                ClubRow(id: 1, members: [Ref("ann"), Ref("bob")], names: [Ref("ann"), Ref("ann")], head: Ref("ann")))
+        }
+        for mappings in [
+            [MemberName.mapping, MemberRow.mapping, ClubRow.mapping] as [any AnyMapping],
+            [MemberRow.mapping, MemberName.mapping, ClubRow.mapping],
+        ] {
+            let session = GraphSession(store, mappings)
+            let club = try #require(try await session.find(ClubRow.self, 1))
+            let head = try #require(club.head)
+            let name = head.name + "z"
+            try await session.changeKey(of: head, to: name)
+            #expect(try session.changes().isEmpty)
+            (club.members, club.names, club.head) = ([], [], nil)
+            try session.rollback()
+            #expect(Set(club.members.map(\.name)) == [name, "bob"] && club.names.map(\.name) == [name, name])
+            #expect(club.head === head)
+            club.members.remove(head)
+            try await session.save()
+            #expect(try await store.find(ClubRow.self, 1)?.members == [Ref("bob")])
+            club.members.insert(head)
+            try await session.save()
+        }
     }
 
     @Test func `a savepoint undoes it`() async throws {

@@ -224,6 +224,25 @@ private struct BranchPayload: DTO, Identifiable {
         #expect(all[2].parent == nil && new.parent === all[0])
     }
 
+    @Test func `what another writer has deleted is stored again`() async throws {
+        for isDeleted in [false, true] {
+            let (store, _) = try await open()
+            let session = purchaseSession(store)
+            let buyer = try #require(try await session.find(BuyerRow.self, 7))
+            if isDeleted { try session.delete(buyer) }
+            try await store.write { tx in
+                try await tx.execute("UPDATE purchase SET buyer = NULL")
+                _ = try await tx.delete(BuyerRow.self, 7)
+            }
+            let merged = try await session.merge([BuyerPayload(id: 7, name: .value("back"))])
+            #expect(merged.map(ObjectIdentifier.init) == [ObjectIdentifier(buyer)])
+            try await session.save()
+            // Also if the app has deleted it, too.
+            #expect(try await store.find(BuyerRow.self, 7)?.name == "back")
+            #expect(try session.changes().isEmpty)
+        }
+    }
+
     @Test func `what the app has deleted stays deleted unless the graph has changed it`() async throws {
         for (price, policy) in [(nil, ConflictPolicy.fail), ("5", .fail), ("5", .mine), ("5", .theirs)] {
             let (store, _) = try await open()

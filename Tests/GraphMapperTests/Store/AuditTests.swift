@@ -197,6 +197,16 @@ private func refs(_ ids: [Int]) -> [Ref<AuditTag>] { ids.map { Ref($0) } }
         #expect(error?.kind == .misuse)
     }
 
+    @Test func patchOfTheKeyThrows() async throws {
+        let store = try await opened(tags: 2)
+        for id in [1, 7] {
+            let error = await #expect(throws: GraphError.self) {
+                _ = try await store.write { try await $0.apply(Patch(AuditTag.self, 1).set(\.id, id)) }
+            }
+            #expect(error?.kind == .misuse && error?.message.contains("KeyChange") == true)
+        }
+    }
+
     @Test func keyColumnOfAnotherName() async throws {
         let store = try await opened()
         try await store.write { transaction in

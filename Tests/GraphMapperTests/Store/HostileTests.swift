@@ -62,6 +62,12 @@ private struct FileDamage: CustomStringConvertible {
     }
 }
 
+private struct NamedLeaf: StoredRecord {
+    let id: Int
+    let title: String
+    static let schema = Schema<Self>("leaf") { row in try Self(id: row("id", \.id), title: row("title", \.title)) }
+}
+
 @Suite struct `Hostile files` {
     private func page(_ id: Int, _ count: Int) -> Leaf {
         Leaf(
@@ -186,6 +192,20 @@ private struct FileDamage: CustomStringConvertible {
             try await store.write { try await $0.insert(Leaf(id: 1, text: "", next: nil, links: [])) }
         }
         #expect(error?.message.contains("too many levels of trigger recursion") == true, "\(String(describing: error))")
+    }
+
+    @Test func `a column that another program renames is an error, and not its name in every row`() async throws {
+        let path = try Scratch.file()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let store = try await GraphStore.open(.file(path), NamedLeaf.self)
+        try await store.write { try await $0.insert(NamedLeaf(id: 1, title: "a")) }
+        #expect(try await store.find(NamedLeaf.self, 1)?.title == "a")
+        _ = try SQLiteShell.run("ALTER TABLE leaf RENAME COLUMN title TO name;", on: path)
+        for query in [Query(NamedLeaf.self), Query(NamedLeaf.self).where { $0.title == "title" }.sorted(by: \.title)] {
+            let error = await #expect(throws: StoreError.self) { _ = try await store.fetch(query) }
+            #expect(error?.message.contains("title") == true, "\(String(describing: error))")
+        }
+        await #expect(throws: StoreError.self) { _ = try await store.find(NamedLeaf.self, 1) }
     }
 
     @Test func `a view in the place of a table is refused, and one without an end can be cancelled`() async throws {

@@ -69,6 +69,19 @@ private struct Pair: StoredRecord {
         #expect(try await store.find(Visit.self, 2)?.spot == Spot(latitude: 3, note: "c"))
     }
 
+    @Test func `an update sets one where there is a value`() async throws {
+        let store = try await opened()
+        try await store.write { tx in
+            let count = try await tx.update(Visit.self, where: { _ in Condition.always }) {
+                $0.spot.latitude.set(to: $0.spot.latitude + 1)
+                $0.spot.note.set(to: "c")
+            }
+            #expect(count == 3)
+        }
+        let spots = try await store.fetch(Query(Visit.self).sorted(by: \.id)).map(\.spot)
+        #expect(spots == [Spot(latitude: 3, note: "c"), nil, Spot(latitude: 2, note: "c")])
+    }
+
     @Test func `a key without a name is listed by its columns`() async throws {
         let store = try await Engine.open(Pair.self)
         let error = await #expect(throws: GraphError.self) {

@@ -26,6 +26,18 @@ private struct Gauge: StoredRecord {
     }
 }
 
+private struct Small: StoredRecord, Equatable {
+    let id: Int
+    var byte: Int8
+    var large: Int
+    var text: String
+    static let schema = Schema<Self>("small") { row in
+        try Self(
+            id: row("id", \.id), byte: row("byte", \.byte), large: row("large", \.large),
+            text: row("text", \.text))
+    }
+}
+
 @Suite(.perEngine) struct `Comparisons answer as Swift's` {
     private static let levels: [Double] = [.nan, -.infinity, -1.5, -0.0, 0, 2, .infinity]
     private static let counts: [UInt64] = [0, 7, 1 << 62, 1 << 63, .max]
@@ -81,6 +93,46 @@ private struct Gauge: StoredRecord {
             // Equality is that of what is stored: one NaN is another.
             try await expect(store, rows, "==", { $0.level == .nan }, { $0.level.isNaN })
         }
+    }
+
+    @Test func `what does not fit is not written`() async throws {
+        let store = try await Engine.open(Small.self)
+        try await store.write { try await $0.insert(Small(id: 1, byte: 120, large: .max, text: "")) }
+        let query = Query(Small.self)
+        #expect(try await store.count(query.where { $0.byte + 9 > 127 }) == 1)
+        let error = await #expect(throws: StoreError.self) {
+            try await store.write {
+                try await $0.update(Small.self, where: { _ in Condition.always }) { $0.byte.set(to: $0.byte + 9) }
+            }
+        }
+        #expect(error?.message.contains("129") == true && error?.message.contains("-128 to 127") == true)
+        await #expect(throws: StoreError.self) {
+            try await store.write {
+                try await $0.update(Small.self, where: { _ in Condition.always }) { $0.large.set(to: $0.large + 1) }
+            }
+        }
+        try await store.write { tx in
+            try await tx.update(Small.self, where: { _ in Condition.always }) {
+                $0.byte.set(to: $0.byte - 124 - 124)
+                $0.large.set(to: $0.large * -1 - 1)
+            }
+        }
+        #expect(try await store.find(Small.self, 1) == Small(id: 1, byte: -128, large: .min, text: ""))
+        // The least number has no counterpart.
+        #expect(try await store.count(query.where { $0.large.magnitude > 7 }) == 1)
+    }
+
+    @Test func `texts with a NUL have all their scalars`() async throws {
+        let store = try await Engine.open(Small.self)
+        try await store.write { tx in
+            for (id, text) in ["a\0bc", "a\0bd", "aé", ""].enumerated() {
+                try await tx.insert(Small(id: id, byte: 0, large: 0, text: text))
+            }
+        }
+        let query = Query(Small.self).sorted(by: \.id)
+        #expect(try await store.select(query) { $0.text.scalarCount } == [4, 4, 2, 0])
+        #expect(try await store.select(query) { $0.text.prefix(3) } == ["a\0b", "a\0b", "aé", ""])
+        #expect(try await store.sections(query) { $0.text.prefix(3) }.map(\.records.count) == [1, 2, 1])
     }
 
     @Test func `unsigned numbers of 64 bits`() async throws {

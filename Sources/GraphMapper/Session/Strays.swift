@@ -1,0 +1,56 @@
+/// Objects that another writer has given to other owners: a load that reads their rows, and not all of these owners, lets the
+/// owners' links follow.
+extension Table {
+    func followRows() {
+        for holding in holdings.values where !holding.held.isEmpty {
+            guard let owner = holding.owner else { continue }
+            var strays: [Holding.Stray] = []
+            for index in arrived {
+                let slot = Int(slots[Int(index)])
+                guard snapshots.has(slot), let object = identity.models[slot] else { continue }
+                let (old, new) = (owner(snapshots.address(slot)), owner(incoming.address(Int(index))))
+                if old != new { strays.append(Holding.Stray(object: object, from: old, to: new)) }
+            }
+            if !strays.isEmpty { holding.follow(strays) }
+        }
+    }
+}
+
+extension Holding {
+    /// An object whose row names another owner than before.
+    struct Stray {
+        let object: AnyObject
+        let from: Int?
+        let to: Int?
+    }
+
+    /// The objects that the app has put into the links of owners since these were filled or saved.
+    func taken() -> Set<ObjectIdentifier> {
+        var taken: Set<ObjectIdentifier> = []
+        for (owner, before) in held {
+            let now = linked?(owner) ?? []
+            if isChanged(owner, now) { taken.formUnion(Set(now.map(ObjectIdentifier.init)).subtracting(before)) }
+        }
+        return taken
+    }
+
+    /// Takes objects out of the links that held them, and puts them into those of the owners that they have now. Where
+    /// the app has put one stays.
+    fileprivate func follow(_ strays: [Stray]) {
+        let taken = taken()
+        for stray in strays {
+            let id = ObjectIdentifier(stray.object)
+            if let owner = stray.from, held(owner, stray.object) {
+                held[owner]?.removeAll { $0 == id }
+                edit?(owner, [id], [])
+            }
+            guard let owner = stray.to, isFilled(owner), !held(owner, stray.object) else { continue }
+            let now = linked?(owner) ?? []
+            let isFree = isList || !isChanged(owner, now)
+            held[owner]?.append(id)
+            if isFree, !taken.contains(id), !now.contains(where: { $0 === stray.object }) {
+                edit?(owner, [], [stray.object])
+            }
+        }
+    }
+}
