@@ -67,7 +67,12 @@ extension Table {
     }
 
     func requireWanted() throws {
-        for id in wanted { _ = try required(id) }
+        for id in wanted where model(id) == nil {
+            var error = dangling(id)
+            error.message =
+                "it is referred to, and neither the graph nor the session has it; merge looks up what is stored"
+            throw error
+        }
         wanted = []
         requests = []
     }

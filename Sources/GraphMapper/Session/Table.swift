@@ -184,6 +184,7 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
         takeGapless()
         try takeRefused()
         noteGaps()
+        noteFixed()
         noteElsewhere()
         followArrived()
         finishEach()
