@@ -171,7 +171,8 @@ func shopSession(_ store: GraphStore) -> GraphSession {
 }
 
 func benchmarkStore(_ harness: Harness, _ workload: Workload) async throws {
-    guard harness.wants("store.fetch", "store.graph", "store.graph.integers", "store.save") else { return }
+    guard harness.wants("store.fetch", "store.graph", "store.graph.numbers", "store.graph.integers", "store.save")
+    else { return }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -229,20 +230,5 @@ func benchmarkStore(_ harness: Harness, _ workload: Workload) async throws {
         let items = models.flatMap { $0.cart?.items ?? [] }.filter { seen.insert(ObjectIdentifier($0)).inserted }
         try saveByHand(try Database(path), models, items)
         return models.count
-    }
-}
-
-/// The graph of as many objects, by hand from the fastest layout that people can read: rows that refer to each other by
-/// whole numbers.
-private func benchmarkBestLayout(
-    _ harness: Harness, _ workload: Workload, _ store: GraphStore, _ folder: URL
-) async throws {
-    guard harness.wants("store.graph.integers") else { return }
-    let study = try LayoutStudy(.integers, 1, folder.appendingPathComponent("integers.sqlite").path)
-    try study.fill()
-    try await harness.compare("store.graph.integers", n: workload.carts.count * 11, target: 1.15) {
-        try await shopSession(store).models(Query(UserRecord.self)).reduce(0) { $0 + ($1.cart?.items.count ?? 0) }
-    } baseline: {
-        try study.loadAll()
     }
 }

@@ -95,8 +95,10 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
     /// Asks for the DTO with this id, unless it is here, and answers its index.
     @inlinable @discardableResult final func want(_ id: ID) -> Int32 {
         let new = Int32(truncatingIfNeeded: ids.count)
-        let index = indices.value(of: IDKey(id), orInsert: new)
+        // Most often it is: to look costs less than to get ready to write.
+        let index = indices[IDKey(id), default: new]
         if index == new {
+            indices[IDKey(id)] = new
             ids.append(id)
             wanted.append(id)
         }
