@@ -93,7 +93,7 @@ private struct Step: Sendable, CustomStringConvertible {
 
     static func gen(nested: Bool) -> Gen<Step> {
         let place = Gen<Int>.int(in: 0...7)
-        let plain = Gen<Int>.int(in: 0...1).zip(.int(in: 0...18)).zip(place.zip(place)).map { head, places in
+        let plain = Gen<Int>.int(in: 0...1).zip(.int(in: 0...19)).zip(place.zip(place)).map { head, places in
             Step(session: head.0, kind: head.1, one: places.0, two: places.1)
         }
         guard nested else { return plain }
@@ -169,8 +169,20 @@ private struct Step: Sendable, CustomStringConvertible {
                 side.moved = []
                 try ensureClean(side, "a roll-back")
             case 17: try await undone(step, side)
+            case 19: try await loadPart(step, side)
             default: try edit(step, side)
             }
+        }
+
+        /// Reads some objects again: what the app has not edited stays so.
+        private func loadPart(_ step: Step, _ side: Side) async throws {
+            let isClean = planned(side.session) == "no changes"
+            if step.two % 2 == 0 {
+                _ = try await side.session.models(Query(BossRow.self).where { $0.id % 3 == step.one % 3 })
+            } else {
+                _ = try await side.session.models(Query(AideRow.self).where { $0.id % 4 == step.one % 4 })
+            }
+            if isClean { try ensureClean(side, "a part was read") }
         }
 
         private func edit(_ step: Step, _ side: Side) throws {
