@@ -120,7 +120,11 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
             idOf = id
             hasID = true
         } else {
-            let mistake = "\(name): no Field(\\.id, …) says where the model keeps its id"
+            let mistake =
+                steps.contains { $0.property == keyPath && keyPath != nil }
+                ? "\(name).id: the model keeps it as another type; give the DTO an id of the model's type, and its Field no "
+                    + "conversion"
+                : "\(name): no Field(\\.id, …) says where the model keeps its id"
             // Never called: a session with a mistaken mapping has no tables, and `id(of:)` throws.
             idOf = { _ in preconditionFailure(mistake) }
             hasID = false

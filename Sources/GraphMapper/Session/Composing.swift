@@ -64,7 +64,9 @@ extension Table {
     ) throws -> Bool {
         if step.pointee.isVersion { return true }
         if composition == .edits, try isClean(step.pointee.isClean, slot, model) { return true }
-        guard let isEmpty = step.pointee.isEmpty, filled[slot] & step.pointee.bit == 0 else { return false }
+        guard let isEmpty = step.pointee.isEmpty, filled[slot] & step.pointee.bit == 0 else {
+            return isBehind(step.pointee, slot, model)
+        }
         return isEmpty(model)
     }
 

@@ -91,21 +91,36 @@ struct Migrator {
     func run() async throws {
         let version = try takenSteps(header())
         if try version == migrations.count || isNew() { return try installation.run() }
-        try await withoutLinkChecks {
-            for number in version..<migrations.count {
-                try connection.execute(Dialect.beginWriting)
-                do {
-                    try await take(number)
-                    if number == migrations.count - 1 {
-                        try installation.install()
-                        try noteChanges()
-                    }
-                    try connection.execute("COMMIT")
-                } catch {
-                    if connection.isInTransaction { try connection.execute("ROLLBACK") }
-                    throw located(error, number)
-                }
+        try await withoutLinkChecks { while try await takeNext() {} }
+        // Who else took the last step may have other records.
+        try installation.run()
+    }
+
+    /// Takes the step after the version that the file has now: somebody else may have taken others since it was opened.
+    ///
+    /// - Returns: whether there was one.
+    private func takeNext() async throws -> Bool {
+        try connection.execute(Dialect.beginWriting)
+        do {
+            let number = try takenSteps(header())
+            guard number < migrations.count else {
+                try connection.execute("ROLLBACK")
+                return false
             }
+            do {
+                try await take(number)
+                if number == migrations.count - 1 {
+                    try installation.install()
+                    try noteChanges()
+                }
+            } catch {
+                throw located(error, number)
+            }
+            try connection.execute("COMMIT")
+            return true
+        } catch {
+            if connection.isInTransaction { try connection.execute("ROLLBACK") }
+            throw error
         }
     }
 
@@ -210,7 +225,9 @@ private final class StatementLog: Sendable {
     func taken() -> [String] {
         statements.withLock { all in
             defer { all = [] }
-            return all.filter { !$0.hasPrefix("SELECT") && !$0.hasPrefix("PRAGMA") }
+            return all.filter { sql in
+                !["SELECT", "PRAGMA", "SAVEPOINT", "RELEASE", "ROLLBACK TO"].contains { sql.hasPrefix($0) }
+            }
         }
     }
 }

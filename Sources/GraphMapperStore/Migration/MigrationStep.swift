@@ -22,15 +22,17 @@ public final class MigrationStep {
     ///
     /// - Throws: ``StoreError`` if there is no such table, or the column is there.
     public func add<V: Storable>(_ name: String, _ type: V.Type, to table: String, default value: V) async throws {
-        try add(name, type, to: table, value.storedValues)
+        try await add(name, type, to: table, value.storedValues)
     }
 
     /// Adds an optional column, NULL in every row.
     public func add<V: Storable>(_ name: String, _ type: V?.Type, to table: String) async throws {
-        try add(name, type, to: table, type.columns.map { _ in .null })
+        try await add(name, type, to: table, type.columns.map { _ in .null })
     }
 
-    private func add<V: Storable>(_ name: String, _ type: V.Type, to table: String, _ values: [StoredValue]) throws {
+    private func add<V: Storable>(
+        _ name: String, _ type: V.Type, to table: String, _ values: [StoredValue]
+    ) async throws {
         var layout = try self.layout(table)
         let columns = type.columns.map { column in
             TableLayout.Column(
@@ -47,7 +49,7 @@ public final class MigrationStep {
                 layout.links.append(
                     .init(columns: columns.map(\.name), target: link.table(), onDelete: .nothing, indexName: nil))
             }
-            return try rebuild(table, as: layout) { $0 + values }
+            return try await rebuild(table, as: layout) { $0 + values }
         }
         for (column, value) in zip(columns, values) {
             let preset = value == .null ? "" : " DEFAULT \(Literals.text([value]))"
@@ -57,28 +59,33 @@ public final class MigrationStep {
         }
     }
 
-    /// Drops a column and what is in it, with the indexes that it is in.
+    /// Drops a column and what is in it, with the indexes that it is in; or an ordered link, with its table.
     ///
     /// - Throws: ``StoreError`` if there is no such column, or it is in the table's key.
     public func drop(_ column: String, from table: String) async throws {
         var layout = try self.layout(table)
+        if let list = try listTable(of: column, layout) { return try await drop(table: list) }
         let place = try self.place(column, layout)
         guard !layout.key.contains(column) else {
             throw mistake("\(table).\(column) is in the table's key; transform the records instead", table, column)
         }
         layout.columns.remove(at: place)
         layout.links.removeAll { $0.columns.contains(column) }
-        try rebuild(table, as: layout) { row in
+        try await rebuild(table, as: layout) { row in
             var row = row
             row.remove(at: place)
             return row
         }
     }
 
-    /// Gives a column another name.
+    /// Gives a column another name, or an ordered link, whose table is called after it.
     public func rename(_ column: String, to name: String, in table: String) async throws {
-        _ = try place(column, layout(table))
-        try dropIndexes(table)
+        let layout = try self.layout(table)
+        if let list = try listTable(of: column, layout) {
+            return try await rename(table: list, to: Layout.listTable(table, name))
+        }
+        _ = try place(column, layout)
+        try dropOwnIndexes(table)
         try connection.execute(
             "ALTER TABLE \(Dialect.quoted(table)) RENAME COLUMN \(Dialect.quoted(column)) TO \(Dialect.quoted(name))")
     }
@@ -99,13 +106,23 @@ public final class MigrationStep {
         }
         layout.columns[place].storage = New.columns[0].storage
         layout.columns[place].isNullable = New.columns[0].isNullable
-        try rebuild(table, as: layout) { row in
+        layout.columns[place].preset = nil
+        let target = New.link?.table()
+        if layout.links.first(where: { $0.columns == [column] })?.target != target {
+            layout.links.removeAll { $0.columns == [column] }
+            if let target {
+                layout.links.append(.init(columns: [column], target: target, onDelete: .nothing, indexName: nil))
+            }
+        }
+        let key = layout.columns.indices.filter { layout.key.contains(layout.columns[$0].name) }
+        try await rebuild(table, as: layout) { row in
             var row = row
             do {
                 row[place] = try convert(try Old.decode([row[place]])).stored
             } catch var error as GraphError where error.type == nil {
                 error.type = table
                 error.property = column
+                if !key.isEmpty { error.id = key.map { "\(row[$0])" }.joined(separator: ", ") }
                 throw error
             }
             return row
@@ -116,11 +133,31 @@ public final class MigrationStep {
 
     /// Gives a table another name, and the tables of its ordered links.
     public func rename(table: String, to name: String) async throws {
+        try check()
         for old in [table] + (try listTables(of: table)) {
-            try dropIndexes(old)
+            try dropOwnIndexes(old)
             let new = name + old.dropFirst(table.count)
-            try connection.execute("ALTER TABLE \(Dialect.quoted(old)) RENAME TO \(Dialect.quoted(new))")
+            // SQLite takes a name that differs in case alone for one that is there already.
+            if old != new, old.lowercased() == new.lowercased() {
+                try rename(old, Self.temporary(old))
+                try rename(Self.temporary(old), new)
+            } else {
+                try rename(old, new)
+            }
         }
+        try moveLastKey(from: table, to: name)
+    }
+
+    private func rename(_ old: String, _ new: String) throws {
+        try connection.execute("ALTER TABLE \(Dialect.quoted(old)) RENAME TO \(Dialect.quoted(new))")
+    }
+
+    /// Keys that the table has given are not given again under its new name.
+    private func moveLastKey(from old: String, to new: String) throws {
+        guard old != new, try StoredTable(FileHeader.table, connection) != nil else { return }
+        try connection.executeUncounted(
+            "UPDATE OR REPLACE graphmapper SET name = ? WHERE name = ?",
+            [.text(FileHeader.lastKey(new)), .text(FileHeader.lastKey(old))])
     }
 
     /// Drops a table and all that is in it, with the tables of its ordered links. Links of other tables to it must be
@@ -159,20 +196,30 @@ public final class MigrationStep {
         _ old: Old.Type, to new: New.Type, _ convert: (Old) async throws -> New?
     ) async throws {
         _ = try layout(Old.schema.name)
-        let temporary = Layout(new).tables.map { table in
-            var table = table
-            table.rename(from: New.schema.name, to: Self.temporary(New.schema.name))
-            return table
+        let (name, temporary) = (New.schema.name, Self.temporary(New.schema.name))
+        if name.lowercased() != Old.schema.name.lowercased(), try StoredTable(name, connection) != nil {
+            throw StoreError(
+                .schemaMismatch,
+                "the file has a table \(name) already; read \(Old.schema.name) with each, insert into \(name), and drop "
+                    + Old.schema.name, table: name)
         }
-        for table in temporary { try connection.execute(Dialect.create(table)) }
-        try await each(old) { record in
-            guard let record = try await convert(record) else { return }
-            try insert(record, renamed: Self.temporary(New.schema.name))
-        }
-        try await drop(table: Old.schema.name)
-        for table in temporary {
-            let name = New.schema.name + table.name.dropFirst(Self.temporary(New.schema.name).count)
-            try connection.execute("ALTER TABLE \(Dialect.quoted(table.name)) RENAME TO \(Dialect.quoted(name))")
+        let tables = Layout(new).tables
+        try await whole {
+            for table in tables {
+                var table = table
+                table.name = temporary + table.name.dropFirst(name.count)
+                try connection.execute(Dialect.create(table))
+            }
+            try await each(old) { record in
+                guard let record = try await convert(record) else { return }
+                try insert(record, renamed: temporary)
+            }
+            let columns = tables[0].columns.map(\.name)
+            let kept = name == Old.schema.name ? try attachments(of: name, staying: columns) : []
+            try await drop(table: Old.schema.name)
+            for table in tables { try put(temporary + table.name.dropFirst(name.count), inPlaceOf: table.name) }
+            for sql in kept { try connection.execute(sql) }
+            try moveLastKey(from: Old.schema.name, to: name)
         }
     }
 
@@ -239,23 +286,37 @@ public final class MigrationStep {
     /// Makes a table anew in another layout, and copies its rows through a closure.
     private func rebuild(
         _ table: String, as layout: TableLayout, _ copy: ([StoredValue]) throws -> [StoredValue]
-    ) throws {
+    ) async throws {
         let known = try self.layout(table).columns
-        if let odd = known.first(where: { $0.storage == .null }) {
+        let odd = known.first { $0.storage == .null }
+        if try odd != nil || isDeclaredOtherwise(table) {
             throw mistake(
                 "\(table) is declared otherwise than the store's tables, and would lose that; change it with execute, or "
-                    + "transform it into a table of a record", table, odd.name)
+                    + "transform it into a table of a record", table, odd?.name)
         }
         let old = known.map(\.name)
         var new = layout
-        new.rename(from: table, to: Self.temporary(table))
-        try connection.execute(Dialect.create(new))
+        new.name = Self.temporary(table)
+        try await whole {
+            try connection.execute(Dialect.create(new))
+            try copyRows(of: table, old, to: new, copy)
+            let kept = try attachments(of: table, staying: new.columns.map(\.name))
+            try dropIndexes(table)
+            try connection.execute("DROP TABLE \(Dialect.quoted(table))")
+            try put(new.name, inPlaceOf: table)
+            for sql in kept { try connection.execute(sql) }
+        }
+    }
+
+    private func copyRows(
+        of table: String, _ columns: [String], to new: TableLayout, _ copy: ([StoredValue]) throws -> [StoredValue]
+    ) throws {
         let insert =
             "INSERT INTO \(Dialect.quoted(new.name)) (\(Dialect.list(new.columns.map(\.name)))) "
             + "VALUES (\(Dialect.parameters(new.columns.count)))"
         let count = try connection.peek("SELECT count(*) FROM \(Dialect.quoted(table))")
         var done = 0.0
-        try connection.run("SELECT \(Dialect.list(old)) FROM \(Dialect.quoted(table))", []) { row in
+        try connection.run("SELECT \(Dialect.list(columns)) FROM \(Dialect.quoted(table))", []) { row in
             try connection.execute(insert, try copy(row.values))
             done += 1
             if case .integer(let all)? = count, Int(done).isMultiple(of: 1000) {
@@ -263,9 +324,57 @@ public final class MigrationStep {
                 progress(done / Double(all + 1))
             }
         }
-        try dropIndexes(table)
-        try connection.execute("DROP TABLE \(Dialect.quoted(table))")
-        try connection.execute("ALTER TABLE \(Dialect.quoted(new.name)) RENAME TO \(Dialect.quoted(table))")
+    }
+
+    /// Gives a new table the name of one that was dropped. What names that one, in links, views and triggers, means the
+    /// new one then, and is left as it is: else SQLite refuses as long as a view names what is not there.
+    private func put(_ new: String, inPlaceOf name: String) throws {
+        try connection.execute("PRAGMA legacy_alter_table = ON")
+        do {
+            try rename(new, name)
+        } catch {
+            try connection.execute("PRAGMA legacy_alter_table = OFF")
+            throw error
+        }
+        try connection.execute("PRAGMA legacy_alter_table = OFF")
+    }
+
+    /// The definitions of what somebody else has made for a table and goes with it: triggers, and indexes of columns
+    /// that stay. The store's own full-text index is gone by then.
+    private func attachments(of table: String, staying columns: [String]) throws -> [String] {
+        for sql in TextIndex.drops(of: table) { try connection.execute(sql) }
+        let all = try layout(table).columns.map(\.name)
+        let indexes = try StoredTable.indexes(of: table, connection).filter { index in
+            index.isOwn && !Installation.isOurs(index, of: table)
+                && Set(columns).isSuperset(of: index.columns ?? all)
+        }
+        let triggers = try connection.peekAll(
+            "SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = lower(?) ORDER BY rowid",
+            [.text(table)])
+        return indexes.compactMap(\.sql)
+            + triggers.compactMap { row in
+                if case .text(let sql) = row[0] { sql } else { nil }
+            }
+    }
+
+    /// Runs what is done whole or not at all, so that a step may go on after an error of its own.
+    private func whole<T>(_ body: () async throws -> T) async throws -> T {
+        try connection.execute("SAVEPOINT \"graphmapper step\"")
+        do {
+            let result = try await body()
+            try connection.execute("RELEASE \"graphmapper step\"")
+            return result
+        } catch {
+            try undoWhole()
+            throw error
+        }
+    }
+
+    /// Where the error has rolled back everything, as a full disk does, there is nothing to undo.
+    private func undoWhole() throws {
+        guard connection.isInTransaction else { return }
+        try connection.execute("ROLLBACK TO \"graphmapper step\"")
+        try connection.execute("RELEASE \"graphmapper step\"")
     }
 
     private static func temporary(_ table: String) -> String { "graphmapper new \(table)" }
@@ -286,11 +395,28 @@ public final class MigrationStep {
         return place
     }
 
-    private func mistake(_ text: String, _ table: String, _ column: String) -> StoreError {
+    private func mistake(_ text: String, _ table: String, _ column: String?) -> StoreError {
         StoreError(.schemaMismatch, text, table: table, column: column)
     }
 
-    /// Opening makes those that the records declare.
+    /// Whether a table's definition says what the store's never do.
+    private func isDeclaredOtherwise(_ table: String) throws -> Bool {
+        let rows = try connection.peekAll(
+            "SELECT sql FROM sqlite_schema WHERE type = 'table' AND lower(name) = lower(?)", [.text(table)])
+        guard case .text(let sql)? = rows.first?.first else { return false }
+        return !BareWords.words(of: sql).isDisjoint(with: [
+            "AS", "AUTOINCREMENT", "CHECK", "COLLATE", "CONFLICT", "GENERATED", "STRICT", "UNIQUE", "UPDATE",
+        ])
+    }
+
+    /// Those that the records no longer declare. Opening makes those that they do.
+    private func dropOwnIndexes(_ table: String) throws {
+        for sql in TextIndex.drops(of: table) { try connection.execute(sql) }
+        for index in try StoredTable.indexes(of: table, connection) where Installation.isOurs(index, of: table) {
+            try connection.execute("DROP INDEX \(Dialect.quoted(index.name))")
+        }
+    }
+
     private func dropIndexes(_ table: String) throws {
         for sql in TextIndex.drops(of: table) { try connection.execute(sql) }
         for index in try StoredTable.indexes(of: table, connection) where index.isOwn {
@@ -298,20 +424,16 @@ public final class MigrationStep {
         }
     }
 
-    /// The tables of a table's ordered links: they are called so, and point to it by `owner` columns.
+    /// The tables of a table's ordered links.
     private func listTables(of table: String) throws -> [String] {
-        let names = try connection.peekAll(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, ?) = ? ORDER BY name",
-            [.integer(Int64(table.count + 1)), .text(table + "_")])
-        return try names.compactMap { row in
-            guard case .text(let name) = row[0], let stored = try StoredTable(name, connection),
-                stored.columns.contains(where: { $0.name == "position" }),
-                try stored.references(connection).contains(where: {
-                    $0.target == table && $0.onDelete == "CASCADE" && $0.columns[0].hasPrefix("owner")
-                })
-            else { return nil }
-            return name
-        }
+        try StoredTable.lists(of: table, connection).map(\.name)
+    }
+
+    /// The table of an ordered link, if that is what a property is.
+    private func listTable(of property: String, _ layout: TableLayout) throws -> String? {
+        guard !layout.columns.contains(where: { $0.name == property }) else { return nil }
+        let name = Layout.listTable(layout.name, property)
+        return try listTables(of: layout.name).first { $0 == name }
     }
 }
 
@@ -320,18 +442,14 @@ extension TableLayout {
     fileprivate init(_ stored: StoredTable, _ connection: Connection) throws {
         self.init(name: stored.name, record: stored.name, key: stored.key)
         columns = stored.columns.map { column in
-            Column(name: column.name, storage: Dialect.storage(column.type), isNullable: column.isNullable)
+            Column(
+                name: column.name, storage: Dialect.storage(column.type), isNullable: column.isNullable,
+                preset: column.preset)
         }
         links = try stored.references(connection).map {
             Link(
                 columns: $0.columns, target: $0.target, onDelete: Dialect.onDelete($0.onDelete), indexName: nil)
         }
         isClustered = stored.isWithoutRowID
-    }
-
-    /// Another name, for itself and where it points to itself.
-    fileprivate mutating func rename(from old: String, to new: String) {
-        name = new + name.dropFirst(old.count)
-        for place in links.indices where links[place].target == old { links[place].target = new }
     }
 }

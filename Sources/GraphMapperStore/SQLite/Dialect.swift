@@ -202,6 +202,7 @@ enum Dialect {
     static func create(_ table: TableLayout) -> String {
         var lines = table.columns.map { column in
             "\(quoted(column.name)) \(type(column))" + (table.key == [column.name] ? " PRIMARY KEY" : "")
+                + (column.preset.map { " DEFAULT (\($0))" } ?? "")
         }
         lines += table.links.map { link in
             "FOREIGN KEY (\(list(link.columns))) REFERENCES \(quoted(link.target))"

@@ -49,6 +49,21 @@ struct Installation {
     /// Brings a file to the layout within a transaction.
     func install() throws { for step in try changes() { try run(step) } }
 
+    /// The tables of ordered links that a record no longer has: what is in them would be out of sight, and yet keep the
+    /// rows that it points to.
+    private func forgottenLists(_ table: TableLayout) throws -> [Difference] {
+        guard table.owner == nil else { return [] }
+        return try StoredTable.lists(of: table.name, connection).compactMap { list in
+            guard !tables.contains(where: { $0.name == list.name }) else { return nil }
+            let property = String(list.name.dropFirst(table.name.count + 1))
+            return Difference(
+                list.name, nil, "the file has a list \(table.name).\(property) that is not in the record",
+                "give \(table.record) a property for it, or add a migration step: "
+                    + "try await $0.drop(\"\(property)\", from: \"\(table.name)\"), "
+                    + "or $0.rename(\"\(property)\", to: its new name, in: \"\(table.name)\")")
+        }
+    }
+
     private struct Step {
         var sql: String
         var values: [StoredValue] = []
@@ -76,6 +91,7 @@ struct Installation {
                 differences += try Difference.adopting(table, stored, connection)
             } else if let stored {
                 differences += try Difference.between(table, stored, connection)
+                differences += try forgottenLists(table)
                 indexes.append((table, try stored.indexes(connection)))
             } else {
                 steps.append(Step(sql: Dialect.create(table)))
@@ -150,6 +166,18 @@ struct Installation {
             let rest = index.name.dropFirst(name.count)
             return rest.isEmpty || rest.first == " " && Int(rest.dropFirst()) != nil
         }
+    }
+
+    /// Whether the index has a name that the store would have given it in such a table, whatever the record.
+    static func isOurs(_ index: StoredTable.Index, of table: String) -> Bool {
+        guard index.isOwn, let columns = index.columns else { return false }
+        let layout = TableLayout(name: table, record: table, key: [])
+        let words = index.name.split(separator: " ")
+        let end = words.count > 1 && words.last.flatMap { Int($0) } != nil ? " \(words.last ?? "")" : ""
+        let name = index.name.dropLast(end.count)
+        if !index.isPlain { return name == layout.indexName(columns, isPartial: true) }
+        return name == layout.indexName(columns) || name == "\(table)_target"
+            || name.hasPrefix("\(table)_") && name.hasSuffix("_link")
     }
 
     /// The name, with a number if something else in the file is called so.

@@ -86,6 +86,8 @@ struct TableLayout {
         var name: String
         var storage: StorageClass
         var isNullable: Bool
+        /// What the file has for a default, which the records do not say.
+        var preset: String?
     }
 
     /// Columns that hold the key of a row of another table, which is checked at commit.

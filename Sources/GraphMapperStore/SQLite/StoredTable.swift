@@ -7,6 +7,8 @@ struct StoredTable {
         var isNullable: Bool
         /// Whether the table computes it.
         var isGenerated = false
+        /// What rows have for a default, as the definition says it.
+        var preset: String?
     }
 
     struct Reference {
@@ -65,14 +67,16 @@ struct StoredTable {
         var key: [(place: Int64, name: String)] = []
         // Generated columns are among them, hidden ones of virtual tables not.
         for row in try connection.peekAll(
-            "SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?) WHERE hidden <> 1", [.text(name)])
+            "SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?) WHERE hidden <> 1",
+            [.text(name)])
         {
             guard case .text(let name) = row[0], case .text(let type) = row[1], case .integer(let place) = row[3]
             else { continue }
             columns.append(
                 Column(
                     name: name, type: type.uppercased(), isNullable: row[2] == .integer(0),
-                    isGenerated: row[4] != .integer(0)))
+                    isGenerated: row[4] != .integer(0),
+                    preset: { if case .text(let text) = row[5] { text } else { nil } }()))
             if place > 0 { key.append((place, name)) }
         }
         self.columns = columns
@@ -98,6 +102,23 @@ struct StoredTable {
             if case .text(let other) = row[4] { found[found.count - 1].targetColumns.append(other) }
         }
         return found
+    }
+
+    /// The tables of a table's ordered links: they are called so, and point to it by `owner` columns.
+    static func lists(of table: String, _ connection: Connection) throws -> [StoredTable] {
+        let start = table + "_"
+        let names = try connection.peekAll(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, ?) = ? ORDER BY name",
+            [.integer(Int64(start.unicodeScalars.count)), .text(start)])
+        return try names.compactMap { row in
+            guard case .text(let name) = row[0], let stored = try StoredTable(name, connection), stored.isWithoutRowID,
+                stored.key.last == "position", stored.key.dropLast().allSatisfy({ $0.hasPrefix("owner") }),
+                try stored.references(connection).contains(where: {
+                    $0.target == table && $0.onDelete == "CASCADE" && $0.columns[0].hasPrefix("owner")
+                })
+            else { return nil }
+            return stored
+        }
     }
 
     func indexes(_ connection: Connection) throws -> [Index] { try Self.indexes(of: name, connection) }
