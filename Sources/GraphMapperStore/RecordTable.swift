@@ -187,7 +187,9 @@ final class RecordTable<R: StoredRecord> {
         }
         if let key = columns.first(where: keyColumns.contains) { throw GraphError.fixedKey(key, of: name) }
         let statement = try connection.prepare(RowStatements.set(name, columns, keyColumns))
-        let made = PatchStatement(patch, columns, statement)
+        // A property that is set twice is told of once.
+        let told = columns.indices.filter { columns.firstIndex(of: columns[$0]) == $0 }.map { columns[$0] }
+        let made = PatchStatement(patch, told, statement)
         update = made
         return made
     }

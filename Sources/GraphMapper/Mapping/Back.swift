@@ -113,7 +113,11 @@ extension StepTasks {
             for index in table.arrived.prefix(table.followed[index]) {
                 let slot = Int(table.slots[Int(index)])
                 guard let object = table.model(at: slot) else { continue }
-                if table.snapshots.has(slot), !isUntouched(slot, object) { continue }
+                if table.snapshots.has(slot), !isUntouched(slot, object) {
+                    let ref = table.withPointer(to: Int(index), of: table.incoming, get)
+                    noteAgreement(model(object), ref, slot, holding, targets)
+                    continue
+                }
                 guard let ref = table.withPointer(to: Int(index), of: table.incoming, get) else {
                     set(object, nil)
                     holding.name(slot, owner: -1)
@@ -176,6 +180,15 @@ extension StepTasks {
         table.holding(from).name(slot, owner: owner == nil ? -1 : stored ?? -1)
     }
 
+    /// What the app has set a back-reference to, and is stored as well, is no edit any more.
+    @usableFromInline static func noteAgreement<C: Mappable>(
+        _ named: C.Model?, _ stored: Ref<C>?, _ slot: Int, _ holding: Holding, _ owners: Table<C>
+    ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        let owner = stored.flatMap { owners.identity.slot($0.id) }
+        guard owner.flatMap({ owners.model(at: $0) }) === named, (stored == nil) == (named == nil) else { return }
+        holding.name(slot, owner: owner ?? -1)
+    }
+
     /// Whether the app has set the back-reference since the session did. Nil is an edit if the owner is there: one that
     /// was released is not.
     @usableFromInline static func isEdited<C: Mappable>(
@@ -234,6 +247,7 @@ extension StepTasks {
             guard let named else {
                 // Who has just been given one that takes another's place holds it.
                 if let holder, let claimed, !holding.held(claimed, object) { return Ref(id(holder)) }
+                if let slot { noteAgreement(nil, stored, slot, holding, owners) }
                 return nil
             }
             if !areSame(id(named), stored?.id), holding.isWalked, owners.knownSlot(of: named) == nil,
@@ -245,6 +259,7 @@ extension StepTasks {
                         + "add it to the session", type: D.schema.name, id: "\(table.mapping.idOf(object))",
                     property: D.schema.property(at: from)?.name)
             }
+            if let slot { noteAgreement(named, stored, slot, holding, owners) }
             return Ref(id(named))
         }
         guard let kept, claimed == nil else { return kept }

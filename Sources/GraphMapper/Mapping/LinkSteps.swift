@@ -191,7 +191,8 @@ extension StepTasks {
                     child = next[Int(child)]
                 }
                 set(object, merge?.merged(models, slot, object) ?? models)
-                holding.fill(slot, models)
+                // Of several rows that point to the owner, a link to one holds the first, and lets go of none.
+                holding.fill(slot, isList ? models : Array(models.prefix(1)))
             }
         }
         step.visit = { object, slot, core in

@@ -238,7 +238,7 @@ extension StepTasks {
             }
             let children = byOwner[IDKey(id)] ?? []
             set(object, children)
-            holding.fill(slot, children)
+            holding.fill(slot, holding.isList ? children : Array(children.prefix(1)))
         }
     }
 }

@@ -125,7 +125,7 @@ extension Table {
         D.schema.properties.first { $0.path == step.property }?.name ?? step.modelPath.map { "\($0)" } ?? "?"
     }
 
-    private func target(_ step: StepTasks<D>) -> AnyTable? {
+    func target(_ step: StepTasks<D>) -> AnyTable? {
         step.targets.first.flatMap { core.tables[TypeKey($0)] }
     }
 

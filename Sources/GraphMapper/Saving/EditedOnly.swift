@@ -134,6 +134,7 @@ extension Table {
             guard snapshots.has(slot), !identity.deleted.contains(slot), !vanished.contains(slot) else {
                 return true
             }
+            if identity.replaced[slot] != nil { return true }
             return try !isClean(mapping.isClean, slot, model) && isDirty(slot, model)
         }
     }

@@ -124,6 +124,8 @@ public class AnyTable {
     func walkEdited() throws -> Bool { false }
     func visit(_ slot: Int) {}
     func visit(object: AnyObject) {}
+    /// Lets a partial walk look at an object that has taken a place.
+    func reachTaken(_ slot: Int) {}
     func compareHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) {}
     // Keys that change.
     func keyChange(of object: AnyObject, to id: Any) throws -> (row: KeyChange?, follow: () -> Void)? { nil }
@@ -159,6 +161,8 @@ public class AnyTable {
     func slotsHeldOnlyHere() -> [Int] { [] }
     func isAsStored(_ slot: Int) -> Bool { false }
     func slot(holding object: AnyObject) -> Int? { nil }
+    /// Whether the session has another object of the same id.
+    func isOther(_ object: AnyObject) -> Bool { false }
     func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool { true }
     func held(by owner: Int, _ foreignKey: AnyKeyPath) -> [ObjectIdentifier] { [] }
     func forgetHeld(by owner: Int, _ foreignKey: AnyKeyPath) {}

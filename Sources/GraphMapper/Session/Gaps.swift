@@ -53,6 +53,7 @@ extension Table {
         identity.models = numbers.moved(identity.models)
         identity.slots = identity.slots.compactMapNumbers { numbers[Int($0)].map { Int32(truncatingIfNeeded: $0) } }
         identity.deleted = numbers.moved(identity.deleted)
+        identity.replaced = numbers.moved(identity.replaced)
         return numbers
     }
 

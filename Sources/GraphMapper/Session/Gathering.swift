@@ -157,7 +157,7 @@ extension Table {
         core.gathered += ids.count
     }
 
-    private func checkLimit() throws {
+    func checkLimit() throws {
         guard arrived.count > core.limit else { return }
         let link = core.heaviestLink(to: ObjectIdentifier(D.self), of: arrived.count)
         let advice = link.map { "mark \($0) as onDemand, load less of the graph (loading:)" } ?? "ask for fewer objects"

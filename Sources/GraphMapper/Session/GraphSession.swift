@@ -192,6 +192,7 @@ public final class GraphSession {
         defer { endLoad() }
         func gather() throws {
             start(table, roots)
+            try table.checkLimit()
             while try core.expand() { try fetch() }
         }
         try gather()
@@ -205,6 +206,7 @@ public final class GraphSession {
 
     private func gather<D: Mappable>(_ table: Table<D>, _ roots: [D], from source: any GraphSource) async throws {
         start(table, roots)
+        try table.checkLimit()
         while try core.expand() {
             for table in core.order where table.hasRequests { try await table.fetch(from: source) }
         }

@@ -22,6 +22,9 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
     @exclusivity(unchecked) @usableFromInline final var wanted: [ID] = []
     @exclusivity(unchecked) @usableFromInline final var made: [ID] = []
     @exclusivity(unchecked) @usableFromInline final var differing = false
+    /// The places of deleted objects that the walk under way has given to others, and those whose links it has yet to visit.
+    @exclusivity(unchecked) final var takenPlaces: [TakenPlace] = []
+    @exclusivity(unchecked) final var unvisited: [Int] = []
     /// New objects that the walk under way has found.
     @exclusivity(unchecked) @usableFromInline final var found: [ID] = []
 
@@ -170,7 +173,7 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
         if let slot = identity.slot(id) {
             if identity.models[slot] === model { return slot }
             if !identity.evicted.isEmpty, identity.isEvicted(model) { return -1 }
-            throw twoInstances(model)
+            return try takePlace(slot, model)
         }
         if !identity.evicted.isEmpty, identity.isEvicted(model) { return -1 }
         try checkClass(model)

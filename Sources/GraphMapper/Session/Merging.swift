@@ -50,8 +50,11 @@ extension GraphSession {
     private func names<D: Mappable>(in dtos: [D]) throws -> NamedObjects
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         core.startLoad()
+        // What only on-demand links of the graph lead to is named, too.
+        core.loading = .following(core.order.flatMap(\.modelPaths))
         defer {
             core.startLoad()
+            core.loading = .all
             core.releaseObjects()
         }
         start(try core.table(D.self), dtos)

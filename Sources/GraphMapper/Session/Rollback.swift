@@ -87,7 +87,9 @@ extension Table {
                 } else if let restore = step.restore {
                     if filled[slot] & step.bit == 0 {
                         if step.isEmpty?(model) == false { step.drop?(model, core, true) }
-                    } else if step.settle != nil || !isUnedited(step.isClean, slot, model) {
+                    } else if step.settle != nil || !isUnedited(step.isClean, slot, model)
+                        || leadsToOthers(step, model)
+                    {
                         guard !restore(old, model, core) else { continue }
                         step.drop?(model, core, true)
                         filled[slot] &= ~step.bit
@@ -96,5 +98,11 @@ extension Table {
             }
         }
         for step in mapping.steps { step.restoreHeld?(self, loaded, core) }
+    }
+
+    /// Whether a link leads to other instances than the session's, which have the ids that are stored.
+    private func leadsToOthers(_ step: StepTasks<D>, _ model: D.Model) -> Bool {
+        guard let table = target(step), let objects = step.objects?(model) else { return false }
+        return objects.contains { table.isOther($0) }
     }
 }

@@ -46,9 +46,10 @@ extension Holding {
             }
             guard let owner = stray.to, isFilled(owner), !held(owner, stray.object) else { continue }
             let now = linked?(owner) ?? []
-            let isFree = isList || !isChanged(owner, now)
-            held[owner]?.append(id)
-            if isFree, !taken.contains(id), !now.contains(where: { $0 === stray.object }) {
+            // A link to one that the app has not changed has another one now.
+            guard isList || !isChanged(owner, now) else { continue }
+            held[owner] = isList ? (held[owner] ?? []) + [id] : [id]
+            if !taken.contains(id), !now.contains(where: { $0 === stray.object }) {
                 edit?(owner, [], [stray.object])
             }
         }

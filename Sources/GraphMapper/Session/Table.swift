@@ -227,6 +227,10 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     override func endQuiet() { tracking?.endQuiet() }
     override func walkEdited() throws -> Bool { try walkPartially() }
     override func visit(_ slot: Int) { partial?.visit(slot) }
+    override func reachTaken(_ slot: Int) {
+        partial?.visit(slot)
+        _ = partial?.compare(slot)
+    }
     override func visit(object: AnyObject) { visitOwner(object) }
     override func compareHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) {
         compare(heldBy: owner, foreignKey, objects)
@@ -271,6 +275,12 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     override func isHeldOnlyHere(_ slot: Int) -> Bool { isKnownUniquelyReferenced(&identity.models[slot]) }
     override func slotsHeldOnlyHere() -> [Int] { identity.slotsHeldOnlyHere() }
     override func isAsStored(_ slot: Int) -> Bool { isAsStoredModel(slot) }
+    override func isOther(_ object: AnyObject) -> Bool {
+        guard let model = object as? D.Model, let known = slotOfID(model).flatMap({ identity.models[$0] }) else {
+            return false
+        }
+        return known !== model && !identity.isEvicted(model)
+    }
     override func slot(holding object: AnyObject) -> Int? { (object as? D.Model).flatMap(knownSlot) }
     override func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool {
         isHeldAsKnown(by: owner, foreignKey, objects)

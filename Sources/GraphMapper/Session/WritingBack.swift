@@ -14,21 +14,11 @@ extension Table {
             // One that was deleted and is added again, or a new one in its place, takes over what is stored.
             identity.deleted.remove(slot)
             if identity.models[slot] !== model {
-                if slot < filled.count { filled[slot] = .max }
-                replace(slot)
+                replace(slot, by: model)
                 markAsEdited(model)
             }
-            identity.models[slot] = model
         }
         added.append(model)
-    }
-
-    /// Lets the object of a slot count as deleted for good, whatever takes its place.
-    private func replace(_ slot: Int) {
-        core.hasReplaced = true
-        guard let old = identity.models[slot] else { return }
-        if identity.replaced[slot] == nil { identity.replaced[slot] = old }
-        identity.dropped[ObjectIdentifier(old)] = old
     }
 
     /// Whether another object of the same id has taken the place of one.
@@ -93,9 +83,10 @@ extension Table {
     }
 
     func walkEach() throws -> Bool {
-        guard walked < identity.models.count else { return false }
+        guard walked < identity.models.count || !unvisited.isEmpty else { return false }
         guard let visit = mapping.visit else {
             walked = identity.models.count
+            unvisited = []
             return true
         }
         let core = core
@@ -109,6 +100,12 @@ extension Table {
                 }
             }
             walked += 1
+        }
+        while let slot = unvisited.popLast() {
+            guard let object = held.models[slot] else { continue }
+            do { try visit(object, slot, core) } catch {
+                throw located(error, unsafeDowncast(object, to: D.Model.self))
+            }
         }
         return true
     }
@@ -129,6 +126,7 @@ extension Table {
     /// Objects that the walk found are forgotten unless the save succeeds.
     func forgetFound() {
         for holding in holdings.values { holding.endWalk() }
+        if !takenPlaces.isEmpty { giveBackPlaces() }
         mapping.passes.forgetFound(self)
     }
 
@@ -136,6 +134,11 @@ extension Table {
         let rank = core.order.firstIndex { $0 === self } ?? 0
         let isShared = core.sharing(self).count > 1
         inserting = []
+        if !takenPlaces.isEmpty {
+            plan.commit.append { [self, takenPlaces] in
+                for place in takenPlaces { replace(place.slot, by: place.new) }
+            }
+        }
         var new: [(slot: Int, model: D.Model)] = []
         for slot in try partial.map(changedSlots) ?? changedSlots() {
             guard let model = model(at: slot) else { continue }
@@ -220,7 +223,13 @@ extension Table {
             }
             if try !isClean(snapshots.pointer(slot), model, core) && isDirty(slot, model) { changed.append(slot) }
         }
-        return changed
+        return identity.replaced.isEmpty ? changed : changed + replacedSlots(besides: changed)
+    }
+
+    /// Slots whose objects have taken others' places, and store the same: their back-references follow the save as well.
+    private func replacedSlots(besides slots: [Int]) -> [Int] {
+        let slots = Set(slots)
+        return identity.replaced.keys.filter { !slots.contains($0) && identity.models[$0] != nil }.sorted()
     }
 
     /// Whether a property that is known differs from the snapshot.

@@ -109,6 +109,11 @@ extension Condition {
     public init(_ column: ColumnExpression<Bool>) { self.init(column.formula, column.mistake) }
 }
 
+extension ColumnExpression where V == Bool {
+    /// Whether the column is not true.
+    public static prefix func ! (column: Self) -> Condition { !Condition(column) }
+}
+
 /// Comparisons with a value of another type. They are never called: they are what the compiler finds instead of some
 /// other operator, so that it says what is wrong.
 extension ColumnExpression {

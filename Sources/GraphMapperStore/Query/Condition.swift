@@ -30,6 +30,16 @@ public struct Condition: Sendable {
 
 /// Joins terms, one a line, with *and*. A term may stand under `if`, and in a loop.
 @resultBuilder public enum ConditionBuilder {
+    /// A term.
+    public static func buildExpression(_ term: Condition) -> Condition { term }
+    /// A column of truth values: whether it is true.
+    @_disfavoredOverload public static func buildExpression(_ column: ColumnExpression<Bool>) -> Condition {
+        Condition(column)
+    }
+    /// The same of an optional one; NULL is not true.
+    @_disfavoredOverload public static func buildExpression(_ column: ColumnExpression<Bool?>) -> Condition {
+        Condition(column.formula, column.mistake)
+    }
     /// All terms; without any, everything.
     public static func buildBlock(_ terms: Condition...) -> Condition { all(terms) }
     /// A term under an `if` that does not hold: everything.

@@ -64,6 +64,34 @@ import Testing
         #expect(try await store.count(Query(WordRow.self)) == 2)
     }
 
+    @Test func `another instance of a stored object is found by a save, and gone after a roll-back`() async throws {
+        let store = try await GraphStore.open(.inMemory, WordRow.self)
+        try await store.write { tx in
+            try await tx.insert(WordRow(id: "a", text: "a", next: nil))
+            try await tx.insert(WordRow(id: "b", text: "b", next: Ref("a")))
+        }
+        let session = GraphSession(store, WordRow.mapping)
+        let words = try await session.models(Query(WordRow.self).sorted(by: \.id))
+        let other = Word(id: "a")
+        words[1].next = other
+        let error = await #expect(throws: GraphError.self) { try await session.save() }
+        #expect(error?.kind == .conflict && error?.message.contains("delete that and add this one") == true)
+        try session.rollback()
+        #expect(try words[1].next === words[0] && session.changes().isEmpty)
+        // In the place of a deleted one it takes the row over.
+        try session.delete(words[0])
+        words[1].next = other
+        try session.rollback()
+        #expect(words[1].next === words[0])
+        try session.delete(words[0])
+        words[1].next = other
+        try await session.save()
+        #expect(try await session.find(WordRow.self, "a") === other)
+        #expect(try await store.find(WordRow.self, "a")?.text == "")
+        #expect(session.state(of: words[0]) == nil)
+        #expect(try session.changes().isEmpty)
+    }
+
     // MARK: Subclasses of models
 
     class Animal {

@@ -93,7 +93,7 @@ private struct Step: Sendable, CustomStringConvertible {
 
     static func gen(nested: Bool) -> Gen<Step> {
         let place = Gen<Int>.int(in: 0...7)
-        let plain = Gen<Int>.int(in: 0...1).zip(.int(in: 0...17)).zip(place.zip(place)).map { head, places in
+        let plain = Gen<Int>.int(in: 0...1).zip(.int(in: 0...19)).zip(place.zip(place)).map { head, places in
             Step(session: head.0, kind: head.1, one: places.0, two: places.1)
         }
         guard nested else { return plain }
@@ -169,8 +169,20 @@ private struct Step: Sendable, CustomStringConvertible {
                 side.moved = []
                 try ensureClean(side, "a roll-back")
             case 17: try await undone(step, side)
+            case 19: try await loadPart(step, side)
             default: try edit(step, side)
             }
+        }
+
+        /// Reads some objects again: what the app has not edited stays so.
+        private func loadPart(_ step: Step, _ side: Side) async throws {
+            let isClean = planned(side.session) == "no changes"
+            if step.two % 2 == 0 {
+                _ = try await side.session.models(Query(BossRow.self).where { $0.id % 3 == step.one % 3 })
+            } else {
+                _ = try await side.session.models(Query(AideRow.self).where { $0.id % 4 == step.one % 4 })
+            }
+            if isClean { try ensureClean(side, "a part was read") }
         }
 
         private func edit(_ step: Step, _ side: Side) throws {
@@ -210,6 +222,15 @@ private struct Step: Sendable, CustomStringConvertible {
                 try session.add(boss)
                 side.bosses.append(boss)
             case 11: if let boss, step.two % 2 == 0 { try session.delete(boss) }
+            case 18:
+                // Another one takes the place of a deleted one.
+                guard let aide = side.aide(step.one), session.state(of: aide) != .new else { return }
+                try session.delete(aide)
+                for boss in side.bosses { boss.aides.removeAll { $0 === aide } }
+                let new = Aide(id: aide.id)
+                if let boss = side.boss(step.two) { boss.aides.append(new) } else { try session.add(new) }
+                side.aides.append(new)
+                side.moved.insert(new.id)
             default:
                 if step.two % 2 == 0 {
                     try side.aide(step.one).map(session.delete)
@@ -248,7 +269,7 @@ private struct Step: Sendable, CustomStringConvertible {
             do {
                 try await side.session.savepoint {
                     for (place, inner) in step.inner.enumerated() {
-                        if inner.kind < 13 { try edit(inner, side) }
+                        if inner.kind < 13 || inner.kind == 18 { try edit(inner, side) }
                         if place == step.one % 4 { try await side.session.save() }
                     }
                     throw Stop()

@@ -128,6 +128,21 @@ struct PageRow: StoredRecord {
         }
     }
 
+    @Test func `objects under the keys of those that a rule deletes take their rows over`() async throws {
+        let world = try await World(.cascade, .nullify)
+        try world.session.delete(world.folders[0])
+        // 0 ▹ 1 ▹ 2 are replaced by 0 ▹ 1 and 9.
+        let (new, child) = (Binder(id: 0), Binder(id: 1))
+        child.pages = [world.pages[0]]
+        new.folders = [child, Binder(id: 9)]
+        try world.session.add(new)
+        let planned = try world.session.changes()
+        #expect(try world.session.changes() == planned && world.session.state(of: world.folders[1]) != .deleted)
+        #expect(try await world.save() == [0, 1, 3, 9, 10, 11, 12, 13])
+        #expect(try await world.session.find(BinderRow.self, 1) === child && child.parent === new)
+        #expect(try await world.store.find(BinderRow.self, 1)?.pages == [Ref(10)])
+    }
+
     @Test func `a conflict with what a rule deletes ends, whatever the policy`() async throws {
         for policy in [ConflictPolicy.fail, .mine, .theirs] {
             let world = try await World(.cascade, .nullify)

@@ -104,6 +104,10 @@ import Testing
         let error = await #expect(throws: GraphError.self) { _ = try await session.models(query) }
         #expect(error?.kind == .tooLarge && error?.message.contains("\\ShoppingCart.items") == true, "\(error as Any)")
         #expect(try await session.models(query, loading: .depth(1)).count == 2)
+        // What it starts from counts as well.
+        session.loadLimit = 1
+        let roots = await #expect(throws: GraphError.self) { _ = try await session.models(query, loading: .none) }
+        #expect(roots?.kind == .tooLarge && roots?.message.contains("2 objects") == true, "\(roots as Any)")
     }
 }
 

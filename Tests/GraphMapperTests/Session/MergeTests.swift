@@ -224,6 +224,20 @@ private struct BranchPayload: DTO, Identifiable {
         #expect(all[2].parent == nil && new.parent === all[0])
     }
 
+    @Test func `what only an on-demand link of a record leads to is read`() async throws {
+        let store = try await openTown()
+        try await store.write { tx in
+            for id in 1...3 {
+                try await tx.insert(PersonRow(id: id, name: "", boss: nil, friend: id == 1 ? Ref(2) : nil, secret: 0))
+            }
+        }
+        let session = townSession(store)
+        let merged = try await session.merge([PersonRow(id: 1, name: "n", boss: nil, friend: Ref(3), secret: 0)])
+        #expect(merged[0].friend?.id == 3)
+        try await session.save()
+        #expect(try await store.find(PersonRow.self, 1)?.friend == Ref(3))
+    }
+
     @Test func `what another writer has deleted is stored again`() async throws {
         for isDeleted in [false, true] {
             let (store, _) = try await open()

@@ -197,6 +197,17 @@ private func refs(_ ids: [Int]) -> [Ref<AuditTag>] { ids.map { Ref($0) } }
         #expect(error?.kind == .misuse)
     }
 
+    @Test func patchOfOnePropertyTwice() async throws {
+        let store = try await opened()
+        let note = AuditNote(text: "a")
+        try await store.write { try await $0.insert(note) }
+        _ = try await store.write {
+            try await $0.apply(Patch(AuditNote.self, note.id).set(\.text, "b").set(\.text, "c"))
+        }
+        #expect(try await store.find(AuditNote.self, note.id)?.text == "c")
+        #expect(try await store.changeRecords().last?.columns == ["text"])
+    }
+
     @Test func patchOfTheKeyThrows() async throws {
         let store = try await opened(tags: 2)
         for id in [1, 7] {

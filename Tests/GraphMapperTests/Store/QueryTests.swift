@@ -93,6 +93,21 @@ private func store() async throws -> GraphStore {
         }
     }
 
+    @Test func `a column of truth values is a term`() async throws {
+        let store = try await store()
+        let all = try await store.fetch(Query(PlayerRow.self))
+        func ids(_ query: Query<PlayerRow>) async throws -> Set<Int> { Set(try await store.fetch(query).map(\.id)) }
+        let active = Set(all.filter(\.isActive).map(\.id))
+        #expect(try await ids(Query(PlayerRow.self).where { $0.isActive }) == active)
+        #expect(try await ids(Query(PlayerRow.self).where { !$0.isActive }) == Set(all.map(\.id)).subtracting(active))
+        #expect(
+            try await ids(
+                Query(PlayerRow.self).where {
+                    $0.isActive
+                    $0.age > 1 || !$0.isActive
+                }) == active.intersection(all.filter { $0.age > 1 }.map(\.id)))
+    }
+
     @Test func `sections are in the order of their keys`() async throws {
         let sections = try await store().sections(Query(PlayerRow.self).sorted(by: \.name)) { $0.age }
         #expect(sections.map(\.key) == [0, 1, 2, 3])
