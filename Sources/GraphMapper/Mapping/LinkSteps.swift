@@ -176,7 +176,7 @@ extension StepTasks {
             var next = ContiguousArray<Int32>(repeating: -1, count: targets.ids.count)
             for index in targets.arrived.reversed() {
                 let owner = targets.withPointer(to: Int(index), of: targets.incoming) { key($0) }
-                guard let place = owner.flatMap({ table.indices[IDKey($0)] }) else { continue }
+                guard let place = owner.flatMap({ table.indices[$0] }) else { continue }
                 next[Int(index)] = first[Int(place)]
                 first[Int(place)] = index
             }

@@ -107,7 +107,7 @@ extension StepTasks {
             var counts: [Int32: Int] = [:]
             for child in targets.arrived {
                 let owner = targets.withPointer(to: Int(child), of: targets.incoming, key)
-                guard let index = owner.flatMap({ table.indices[IDKey($0)] }) else { continue }
+                guard let index = owner.flatMap({ table.indices[$0] }) else { continue }
                 body(index, targets, child, isList ? counts[index, default: 0] : nil)
                 counts[index, default: 0] += 1
             }

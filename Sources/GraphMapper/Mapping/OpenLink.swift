@@ -128,7 +128,7 @@ where
         for owner in table.arrived {
             guard let dto = table.incoming[Int(owner)] else { continue }
             for (place, id) in ids(children(dto), of: table.ids[Int(owner)]).enumerated() {
-                if let target = targets.indices[id] { body(owner, targets, target, isList ? place : nil) }
+                if let target = targets.indices[id.id] { body(owner, targets, target, isList ? place : nil) }
             }
         }
     }

@@ -75,8 +75,8 @@ extension Table {
         }
         let follow: () -> Void = { [identity] in
             model[keyPath: settable] = id
-            identity.slots[IDKey(old)] = nil
-            identity.slots[IDKey(id)] = slot
+            identity.slots[old] = nil
+            identity.slots[id] = Int32(truncatingIfNeeded: slot)
             for change in changes { change() }
         }
         guard snapshot(slot) != nil, isStored else { return (nil, follow) }

@@ -2,22 +2,23 @@
 struct AddedObjects {
     private var objects: [AnyObject?] = []
     /// By the objects' addresses.
-    private var places: [IDKey<Int>: Int] = [:]
+    private var places = IDIndex<Int>()
 
-    var isEmpty: Bool { places.isEmpty }
+    var isEmpty: Bool { places.count == 0 }
 
-    func contains(_ object: AnyObject) -> Bool { places[Self.key(object)] != nil }
+    func contains(_ object: AnyObject) -> Bool { places[Self.address(object)] != nil }
 
     mutating func append(_ object: AnyObject) {
-        let end = objects.count
-        if places.value(of: Self.key(object), orInsert: end) == end { objects.append(object) }
+        let end = Int32(truncatingIfNeeded: objects.count)
+        if places.number(of: Self.address(object), orInsert: end) == end { objects.append(object) }
     }
 
-    private static func key(_ object: AnyObject) -> IDKey<Int> { IDKey(Int(bitPattern: ObjectIdentifier(object))) }
+    private static func address(_ object: AnyObject) -> Int { Int(bitPattern: ObjectIdentifier(object)) }
 
     mutating func remove(_ object: AnyObject) {
-        guard let place = places.removeValue(forKey: Self.key(object)) else { return }
-        objects[place] = nil
+        guard let place = places[Self.address(object)] else { return }
+        places.remove(Self.address(object))
+        objects[Int(place)] = nil
         // The gaps are closed when they are most of the list.
         if places.count * 2 < objects.count { self = Self(objects.compactMap { $0 }) }
     }

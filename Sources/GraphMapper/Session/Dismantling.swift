@@ -55,7 +55,7 @@ extension Table {
         startLoad()
         releaseObjects()
         forgetPending()
-        (identity.slots, identity.models, identity.evicted) = ([:], [], [:])
+        (identity.slots, identity.models, identity.evicted) = (IDIndex(), [], [:])
         snapshots.removeAll()
         (filled, vanished, edited) = ([], [], [:])
         (records, rows, inserting, baselines) = ([:], [:], [], [:])

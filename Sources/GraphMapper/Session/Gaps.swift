@@ -51,7 +51,7 @@ extension Table {
         var numbers = SlotNumbers()
         for model in identity.models { numbers.append(isUsed: model != nil) }
         identity.models = numbers.moved(identity.models)
-        identity.slots = identity.slots.compactMapValues { numbers[$0] }
+        identity.slots = identity.slots.compactMapNumbers { numbers[Int($0)].map { Int32(truncatingIfNeeded: $0) } }
         identity.deleted = numbers.moved(identity.deleted)
         return numbers
     }

@@ -3,7 +3,7 @@ import Foundation
 /// What a load does first: it takes DTOs in, and follows their links, until everything is here.
 extension Table {
     func resetLoad() {
-        indices = [:]
+        indices = IDIndex()
         ids = []
         incoming.removeAll()
         arrived = []
@@ -131,10 +131,10 @@ extension Table {
     /// Fetches the DTOs of these ids, whichever are there. One that the session has and the source has not has vanished.
     func fetchIfThere(_ ids: Any, from source: any GraphSource) async throws {
         guard let ids = ids as? ContiguousArray<D.ID> else { return }
-        let left = ids.filter { indices[IDKey($0)] == nil }
+        let left = ids.filter { indices[$0] == nil }
         guard !left.isEmpty else { return }
         offerAll(try await source.fetch(D.self, ids: Array(left)))
-        vanishing += left.filter { indices[IDKey($0)] == nil && identity.slot($0).flatMap(snapshot) != nil }
+        vanishing += left.filter { indices[$0] == nil && identity.slot($0).flatMap(snapshot) != nil }
         core.gathered += left.count
         try checkLimit()
     }
@@ -150,7 +150,7 @@ extension Table {
     /// Takes what a source has answered to a request for these ids.
     private func receive(_ dtos: [D], for ids: [D.ID]) throws {
         offerAll(dtos)
-        for id in ids where indices[IDKey(id)].flatMap({ incoming[Int($0)] }) == nil {
+        for id in ids where indices[id].flatMap({ incoming[Int($0)] }) == nil {
             _ = try required(id)
             if identity.slot(id).flatMap(snapshot) != nil { vanishing.append(id) }
         }

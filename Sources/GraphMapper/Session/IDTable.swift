@@ -17,7 +17,7 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
     @usableFromInline final let keepsCopies: Bool
 
     // The load under way. An id is given an index when it is first seen; its DTO may arrive later.
-    @exclusivity(unchecked) @usableFromInline final var indices: [IDKey<ID>: Int32] = [:]
+    @exclusivity(unchecked) @usableFromInline final var indices = IDIndex<ID>()
     @exclusivity(unchecked) @usableFromInline final var ids: ContiguousArray<ID> = []
     @exclusivity(unchecked) @usableFromInline final var wanted: [ID] = []
     @exclusivity(unchecked) @usableFromInline final var made: [ID] = []
@@ -59,7 +59,7 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
     @inlinable @inline(__always) @discardableResult
     final func offer(_ dto: UnsafeRawPointer, as id: ID) -> Int32 {
         let new = Int32(truncatingIfNeeded: ids.count)
-        let index = indices.value(of: IDKey(id), orInsert: new)
+        let index = indices.number(of: id, orInsert: new)
         if index == new {
             ids.append(id)
         } else if incomingRows.has(Int(index)) {
@@ -93,9 +93,9 @@ public class IDTable<ID: Storable & Hashable>: AnyTable {
     @inlinable @discardableResult final func want(_ id: ID) -> Int32 {
         let new = Int32(truncatingIfNeeded: ids.count)
         // Most often it is: to look costs less than to get ready to write.
-        let index = indices[IDKey(id), default: new]
+        let index = indices[id] ?? new
         if index == new {
-            indices[IDKey(id)] = new
+            indices[id] = new
             ids.append(id)
             wanted.append(id)
         }

@@ -72,14 +72,6 @@ import Foundation
     }
 }
 
-extension Dictionary {
-    /// The value of a key, which takes this one if it has none: one look where a question and an answer would be two.
-    @inlinable @inline(__always) mutating func value(of key: Key, orInsert value: Value) -> Value {
-        func same(_ value: inout Value) -> Value { value }
-        return same(&self[key, default: value])
-    }
-}
-
 /// An object that may be gone.
 @usableFromInline final class WeakReference {
     weak var object: AnyObject?
@@ -129,13 +121,13 @@ extension Dictionary {
 ///
 /// Every DTO type that becomes this model shares it.
 @usableFromInline final class IdentityMap<ID: Storable & Hashable>: HeldModels {
-    @exclusivity(unchecked) @usableFromInline var slots: [IDKey<ID>: Int] = [:]
+    @exclusivity(unchecked) @usableFromInline var slots = IDIndex<ID>()
 
-    @inlinable func slot(_ id: ID) -> Int? { slots[IDKey(id)] }
+    @inlinable func slot(_ id: ID) -> Int? { slots[id].map { Int($0) } }
 
     @inlinable func register(_ id: ID, _ model: AnyObject) -> Int {
         let slot = models.count
-        slots[IDKey(id)] = slot
+        slots[id] = Int32(truncatingIfNeeded: slot)
         models.append(model)
         return slot
     }
@@ -144,14 +136,15 @@ extension Dictionary {
     @inlinable func register(_ id: ID, _ model: AnyObject, at slot: Int) -> Int {
         while models.count <= slot { models.append(nil) }
         guard models[slot] == nil else { return register(id, model) }
-        slots[IDKey(id)] = slot
+        slots[id] = Int32(truncatingIfNeeded: slot)
         models[slot] = model
         return slot
     }
 
     /// - Parameter isStored: whether anything is kept by the slot, which then is never used again.
     @inlinable func remove(_ id: ID, isStored: Bool = false) {
-        guard let slot = slots.removeValue(forKey: IDKey(id)) else { return }
+        guard let slot = slot(id) else { return }
+        slots.remove(id)
         if !deleted.isEmpty { deleted.remove(slot) }
         if slot == models.count - 1, !isStored { models.removeLast() } else { models[slot] = nil }
     }

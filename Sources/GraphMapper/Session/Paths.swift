@@ -83,7 +83,7 @@ extension StepTasks {
         guard let targets = core.knownTable(C.self) else { return }
         for owner in table.arrived {
             for (place, id) in table.withPointer(to: Int(owner), of: table.incoming, ids) {
-                if let target = targets.indices[IDKey(id)] { body(owner, targets, target, place) }
+                if let target = targets.indices[id] { body(owner, targets, target, place) }
             }
         }
     }

@@ -106,7 +106,7 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     @usableFromInline override func dangling(_ id: D.ID) -> GraphError {
         GraphError(
             .dangling, "it is referred to, but the source has no such object", type: D.schema.name, id: "\(id)",
-            path: indices[IDKey(id)].flatMap { core.path(to: self, $0) })
+            path: indices[id].flatMap { core.path(to: self, $0) })
     }
 
     @inlinable func snapshot(_ slot: Int) -> D? { snapshots.has(slot) ? snapshots.pointer(slot).pointee : nil }
