@@ -89,6 +89,7 @@ extension Field {
         var step = StepTasks<D>(from, to, tasks)
         if let conversion { step.convert(from, conversion) }
         step.read = read
+        step.isUnread = read == nil && idOf == nil
         step.isClean = isClean
         step.answer = answer
         step.idOf = idOf

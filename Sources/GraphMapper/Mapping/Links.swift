@@ -48,6 +48,7 @@ where
                 guard let settable, let target else { return }
                 unsafeDowncast(object, to: D.Model.self)[keyPath: settable] = unsafeDowncast(target, to: C.Model.self)
             })
+        step.tasks.isUnread = settable == nil
     }
 
     @inlinable @inline(__always)

@@ -27,6 +27,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var property: AnyKeyPath?
     /// The model's id, for the step that covers `id`.
     @usableFromInline var idOf: ((AnyObject) -> D.ID)?
+    /// Whether the model's property cannot be set.
+    @usableFromInline var isUnread = false
     /// Throws if the DTO's value cannot be converted. Run before any model is touched.
     @usableFromInline var check: ((UnsafePointer<D>) throws -> Void)?
     /// Whether two DTOs store the same here; nil for nested DTOs, which their own table compares.

@@ -104,6 +104,8 @@ extension GraphSession {
         while try core.expand() || core.hasRequests {
             for table in core.order where table.hasRequests { try await table.fetch(from: source) }
         }
+        // Once all is stored it would be too late.
+        for table in core.order { try table.checkFixedProperties() }
     }
 }
 

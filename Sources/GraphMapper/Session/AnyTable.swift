@@ -184,6 +184,7 @@ public class AnyTable {
     func keySlots() -> [[StoredValue]: Int] { [:] }
     func idText(_ slot: Int) -> String { "" }
     func wantSlot(_ slot: Int) {}
+    func checkFixedProperties() throws {}
     func addVanished(_ ids: Any) throws {}
     /// Moves objects that another writer has given to other owners between these owners' links.
     func moveStrays() {}

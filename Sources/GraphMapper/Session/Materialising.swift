@@ -8,6 +8,7 @@ extension Table {
         }
         try fillFromEarlier()
         try checkEach()
+        try checkFixed()
         slots = ContiguousArray(repeating: -1, count: ids.count)
         unmade = Array(0..<Int32(truncatingIfNeeded: ids.count))
         identity.reserve(unmade.count)
@@ -35,9 +36,14 @@ extension Table {
 
     /// Makes and registers what is new, as far as what it needs is there; true if any was.
     func makeAll() throws -> Bool {
-        guard let noteMade = mapping.noteMade else { return try mapping.passes.make(self) }
+        guard let noteMade = mapping.noteMade else {
+            let isProgress = try mapping.passes.make(self)
+            try checkMade()
+            return isProgress
+        }
         adopt()
         let isProgress = try mapping.passes.make(self)
+        try checkMade()
         for id in made { if let model = model(id) { noteMade(model, id) } }
         return isProgress
     }

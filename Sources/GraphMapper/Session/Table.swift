@@ -6,6 +6,8 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     /// The DTO's schema: asking the type for it copies it.
     @usableFromInline let schema = D.schema
     var holdings: [AnyKeyPath: Holding] = [:]
+    /// Whether the first model that was made has what its DTO says.
+    var isMadeChecked = false
     private var lastHolding: (path: AnyKeyPath, holding: Holding)?
     /// The objects of the load under way, if the DTO is a class.
     @usableFromInline let pool: ObjectPool<D>?
@@ -309,6 +311,7 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     override func keySlots() -> [[StoredValue]: Int] { slotsByKey() }
     override func idText(_ slot: Int) -> String { snapshot(slot).map { "\($0.id)" } ?? "" }
     override func moveStrays() { followRows() }
+    override func checkFixedProperties() throws { try checkFixed() }
     override func addVanished(_ ids: Any) throws { try addingVanished(ids) }
     override func wantSlot(_ slot: Int) { if let id = snapshot(slot)?.id { _ = want(id) } }
     override func mark(_ slot: Int, isDeleted: Bool) -> Bool {

@@ -92,6 +92,75 @@ import Testing
         #expect(try session.changes().isEmpty)
     }
 
+    // MARK: What a model cannot take
+
+    final class Ticket {
+        let id: Int
+        let code: String
+        var uses = 0
+        var label: String { "\(code) \(uses)" }
+        init(id: Int, code: String) { (self.id, self.code) = (id, code) }
+    }
+    struct TicketRow: StoredRecord {
+        typealias Model = Ticket
+        let id: Int
+        let code: String
+        let uses: Int
+        let label: String
+        static let schema = Schema<Self>("ticket") { row in
+            try Self(
+                id: row("id", \.id), code: row("code", \.code), uses: row("uses", \.uses), label: row("label", \.label))
+        }
+        static func mapping(code: @escaping (Self) -> String = { $0.code }) -> Mapping<Self> {
+            Mapping {
+                Ticket(id: $0.id, code: code($0))
+            } properties: {
+                Field(\.id, \.id)
+                Field(\.code, \.code)
+                Field(\.uses, \.uses)
+                Field(\.label, \.label)
+            }
+        }
+    }
+
+    @Test func `a let that another writer changes is an error, and is not written back`() async throws {
+        let store = try await GraphStore.open(.inMemory, TicketRow.self)
+        try await store.write { try await $0.insert(TicketRow(id: 1, code: "a", uses: 0, label: "a 0")) }
+        let session = GraphSession(store, TicketRow.mapping())
+        let ticket = try #require(try await session.find(TicketRow.self, 1))
+        // What is computed follows.
+        func theirs(_ uses: Int, code: String = "a") async throws {
+            let row = TicketRow(id: 1, code: code, uses: uses, label: "\(code) \(uses)")
+            try await store.write { _ = try await $0.upsert(row) }
+        }
+        try await theirs(1)
+        try await session.refresh()
+        #expect(try ticket.label == "a 1" && session.changes().isEmpty)
+        try await theirs(2, code: "b")
+        for mode in [RefreshMode.keepingChanges, .discardingChanges] {
+            let error = await #expect(throws: GraphError.self) { try await session.refresh(mode) }
+            #expect(error?.property == "code" && error?.id == "1" && error?.message.contains("let") == true)
+        }
+        #expect(ticket.uses == 1)
+        ticket.uses = 5
+        await #expect(throws: GraphError.self) { try await session.save(onConflict: .theirs) }
+        #expect(try await store.find(TicketRow.self, 1)?.code == "b")
+        try session.evict(ticket)
+        #expect(try await session.find(TicketRow.self, 1)?.label == "b 2")
+        #expect(try session.changes().isEmpty)
+    }
+
+    @Test func `a let that the initializer gets wrong is found by the first load`() async throws {
+        let store = try await GraphStore.open(.inMemory, TicketRow.self)
+        try await store.write { try await $0.insert(TicketRow(id: 1, code: "a", uses: 0, label: "a 0")) }
+        let session = GraphSession(store, TicketRow.mapping { _ in "?" })
+        for _ in 0..<2 {
+            let error = await #expect(throws: GraphError.self) { _ = try await session.find(TicketRow.self, 1) }
+            #expect(error?.kind == .invalidSchema && error?.property == "code")
+        }
+        #expect(try session.changes().isEmpty)
+    }
+
     // MARK: Subclasses of models
 
     class Animal {
