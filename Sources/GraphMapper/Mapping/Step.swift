@@ -123,11 +123,6 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var gap: Gap<D>?
     @usableFromInline init() {}
 
-    /// Whether it is a value that the model has and nobody can set: a `let`, or one that follows from others.
-    var isFixed: Bool {
-        read == nil && modelPath != nil && answer != nil && idOf == nil && link == nil && named == nil && gap == nil
-    }
-
     /// The property's value for a DTO made of the model; nil if the step has no way back.
     func value(of model: D.Model, _ snapshot: D?, _ core: SessionCore) throws -> Any? {
         guard let answer else { return nil }

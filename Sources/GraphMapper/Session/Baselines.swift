@@ -20,33 +20,6 @@ extension Table {
         return old == now
     }
 
-    /// Notes what models have and could not take from the DTOs of the load, which is no edit of the app's. A value that
-    /// does not encode is not noted: a save says what is wrong with it.
-    func noteFixed() {
-        let steps = mapping.steps.filter(\.isFixed)
-        guard !steps.isEmpty else { return }
-        for index in arrived {
-            let slot = Int(slots[Int(index)])
-            guard snapshots.has(slot), let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
-            for step in steps {
-                guard let property = step.property else { continue }
-                let isSame = withUnsafePointer(to: dto) { (try? step.isClean($0, model, core)) ?? true }
-                if isSame {
-                    if !baselines.isEmpty { baselines[property]?[slot] = nil }
-                } else if isUnedited(step.isClean, slot, model), let now = try? step.value(of: model, nil, core) {
-                    noteBaseline(property, slot, now)
-                }
-            }
-        }
-    }
-
-    /// Whether a model has what it had when a DTO came that it could not take.
-    func isBehind(_ step: StepTasks<D>, _ slot: Int, _ model: D.Model) -> Bool {
-        guard !baselines.isEmpty, let property = step.property, let old = baselines[property]?[slot], step.isFixed
-        else { return false }
-        return isNoted(old, step, model)
-    }
-
     func forgetBaselines(_ slot: Int) {
         for path in baselines.keys { baselines[path]?[slot] = nil }
         for path in elsewhere.keys { elsewhere[path]?.remove(slot) }

@@ -64,9 +64,7 @@ extension Table {
     ) throws -> Bool {
         if step.pointee.isVersion { return true }
         if composition == .edits, try isClean(step.pointee.isClean, slot, model) { return true }
-        guard let isEmpty = step.pointee.isEmpty, filled[slot] & step.pointee.bit == 0 else {
-            return isBehind(step.pointee, slot, model)
-        }
+        guard let isEmpty = step.pointee.isEmpty, filled[slot] & step.pointee.bit == 0 else { return false }
         return isEmpty(model)
     }
 

@@ -20,7 +20,7 @@ extension Table {
 
     /// The first object that the mapping makes has what the DTO says, or none will.
     func checkMade() throws {
-        guard !isMadeChecked, let id = made.first, let index = indices[IDKey(id)], let model = model(id) else { return }
+        guard !isMadeChecked, let id = made.first, let index = indices[id], let model = model(id) else { return }
         isMadeChecked = true
         for step in mapping.steps where step.isUnread && step.link == nil {
             guard try !step.isClean(incoming.pointer(Int(index)), model, core), isStored(step) else { continue }

@@ -105,7 +105,7 @@ extension Table {
     }
 
     /// A value that does not encode is not what was noted.
-    func isNoted(_ old: Any, _ step: StepTasks<D>, _ model: D.Model) -> Bool {
+    private func isNoted(_ old: Any, _ step: StepTasks<D>, _ model: D.Model) -> Bool {
         func isSame<V: Storable>(_ old: V, _ now: Any) -> Bool { (now as? V).map { V.isSame(old, $0) } ?? false }
         guard let old = old as? any Storable, let now = try? step.value(of: model, nil, core) else { return false }
         return isSame(old, now)

@@ -186,7 +186,6 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
         takeGapless()
         try takeRefused()
         noteGaps()
-        noteFixed()
         noteElsewhere()
         followArrived()
         finishEach()

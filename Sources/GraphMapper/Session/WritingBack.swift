@@ -266,10 +266,9 @@ extension Table {
         withUnsafePointer(to: dto) { mapping.passes.noteStored(self, $0, model, walked) }
     }
 
-    /// False for a link that is nil or empty and was never filled: what it stores is unknown. So is what a model has that
-    /// could not take what is stored.
+    /// False for a link that is nil or empty and was never filled: what it stores is unknown.
     func isKnown(_ step: StepTasks<D>, _ index: Int, _ model: D.Model, _ slot: Int) -> Bool {
-        guard let isEmpty = step.isEmpty, filled[slot] & step.bit == 0 else { return !isBehind(step, slot, model) }
+        guard let isEmpty = step.isEmpty, filled[slot] & step.bit == 0 else { return true }
         return !isEmpty(model)
     }
 
