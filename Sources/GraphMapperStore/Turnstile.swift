@@ -49,6 +49,7 @@ final class Turnstile: Sendable {
             }
             if isIn { continuation.resume() }
         }
+        meetLeaver()
     }
 
     /// Waits for its turn, unless the task is cancelled.
@@ -74,11 +75,16 @@ final class Turnstile: Sendable {
             state.withLock { $0.remove(number) }?.wake(false)
         }
         guard isIn else { throw CancellationError() }
+        meetLeaver()
         // It was let in before it was cancelled.
         guard Task.isCancelled else { return }
         leave()
         throw CancellationError()
     }
+
+    /// Takes the lock that who made room has held since. What that one has done is seen anyway, but the thread sanitizer does
+    /// not know it of a continuation that is resumed before its task has come to wait.
+    private func meetLeaver() { state.withLock { _ in } }
 
     /// Enters if nobody need be waited for.
     func enterNow() -> Bool { state.withLock { $0.enter() } }
