@@ -218,8 +218,8 @@ extension StepTasks {
         func id(_ model: C.Model) -> C.ID { owners.mapping.idOf(model) }
         let claimed = slot.flatMap(holding.owner(of:))
         // Of a new object most often both sides say the same.
-        if case nil = stored, let claimed, let named, owners.held.models[claimed] === named,
-            !table.hasSnapshot(slot ?? -1)
+        if case nil = stored, let slot, let claimed, let named, owners.held.models[claimed] === named,
+            !table.snapshots.has(slot)
         {
             return Ref(id(named))
         }

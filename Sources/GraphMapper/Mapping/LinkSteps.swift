@@ -212,7 +212,7 @@ extension StepTasks {
             }
             holding.note(
                 slot, targets.identity.deleted.isEmpty ? children : children.filter { !targets.isDeleted($0) },
-                isNew: try core.table(D.self).snapshot(slot) == nil)
+                isNew: try !core.table(D.self).snapshots.has(slot))
         }
         return step
     }

@@ -74,7 +74,7 @@ enum EngineFunctions {
                 database, start, 2, flags, nil,
                 { context, _, arguments in
                     guard let text = EngineFunctions.text(arguments, 0) else { return sqlite3_result_null(context) }
-                    let count = Int(sqlite3_value_int64(arguments?[1]))
+                    let count = max(0, Int(sqlite3_value_int64(arguments?[1])))
                     EngineFunctions.answer(context, String(text.unicodeScalars.prefix(count)))
                 }, nil, nil, nil))
         try check(
