@@ -120,6 +120,13 @@ private struct Entry: StoredRecord {
         }
     }
 
+    /// The store's functions are there for whoever writes statements.
+    @Test func `a function of the store takes any number`() async throws {
+        let store = try await GraphStore.open(.inMemory, Entry.self)
+        let rows = try await store.read { try await $0.rows("SELECT graphmapper_start('ab', -1)") }
+        #expect(rows == [[.text("")]])
+    }
+
     @Test func `a write may return rows, and is noted`() async throws {
         let store = try await GraphStore.open(.inMemory, Entry.self)
         let rows = try await store.write { try await $0.rows("INSERT INTO entry VALUES (9, 'x') RETURNING id") }
