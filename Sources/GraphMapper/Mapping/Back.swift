@@ -53,22 +53,24 @@ extension StepTasks {
         func owner(_ object: D.Model, _ stored: Ref<C>?, _ core: SessionCore) throws -> Ref<C>? {
             let table = try core.table(D.self)
             let owners = try core.table(C.self)
-            let holding = table.holding(from)
+            let inverseIndex = table.inverseIndex(from)
             let slot = table.knownSlot(of: object)
             // Who holds it is whom it names and who is stored: the usual case.
-            if let stored, let slot, let claimed = holding.owner(of: slot), let holder = owners.model(at: claimed),
+            if let stored, let slot, let claimed = inverseIndex.owner(of: slot), let holder = owners.model(at: claimed),
                 holder === model(object), areSame(owners.mapping.idOf(holder), stored.id)
             {
                 return stored
             }
             // Nobody holds any, and it names whom it was loaded with.
-            if let stored, let slot, holding.held.isEmpty, let named = model(object), owners.identity.deleted.isEmpty,
-                holding.owner(of: slot) == nil, let known = holding.name(of: slot), owners.model(at: known) === named,
+            if let stored, let slot, inverseIndex.held.isEmpty, let named = model(object),
+                owners.identity.deleted.isEmpty,
+                inverseIndex.owner(of: slot) == nil, let known = inverseIndex.name(of: slot),
+                owners.model(at: known) === named,
                 areSame(owners.mapping.idOf(named), stored.id)
             {
                 return stored
             }
-            return try decide(object, slot, stored, named: model(object), holding, table, owners, from, isFixed)
+            return try decide(object, slot, stored, named: model(object), inverseIndex, table, owners, from, isFixed)
         }
         var step = StepTasks<D>()
         step.property = from
@@ -77,13 +79,11 @@ extension StepTasks {
         step.named = { model($0) }
         step.assign = { set($0, $1.first as? C.Model) }
         step.isSame = { get($0) == get($1) }
-        step.gather = { table, range, index, core in
-            let targets = try core.table(C.self)
+        step.gather = { batch, range, index, load in
+            let targets = try load.batch(C.self)
             for place in range {
-                guard let ref = table.withPointer(to: Int(table.arrived[place]), of: table.incoming, get) else {
-                    continue
-                }
-                if targets.model(ref.id) == nil { _ = targets.want(ref.id) }
+                guard let ref = batch.withDTO(batch.arrived[place], get) else { continue }
+                if targets.entities.model(ref.id) == nil { _ = targets.want(ref.id) }
             }
         }
         step.isClean = { snapshot, object, core in
@@ -93,8 +93,8 @@ extension StepTasks {
         }
         step.isEmpty = { model($0) == nil }
         step.freeze = { freeze($0, model, set) }
-        step.forEachEdge = { table, core, body in
-            forEachEdge(to: C.self, table, core, { get($0).map { [(nil, $0.id)] } ?? [] }, body)
+        step.forEachEdge = { batch, load, body in
+            forEachEdge(to: C.self, batch, load, { get($0).map { [(nil, $0.id)] } ?? [] }, body)
         }
         step.drop = { object, core, all in
             // An owner that is gone may not be asked for: the reference may be unowned.
@@ -104,30 +104,31 @@ extension StepTasks {
             }
             dropOwner(object, from, get, set, core, owners)
         }
-        step.link = { table, index, core in
-            let targets = try core.table(C.self)
-            let holding = table.holding(from)
+        step.link = { batch, index, load in
+            let targets = try load.batch(C.self)
+            let owners = targets.entities
+            let inverseIndex = batch.entities.inverseIndex(from)
             let isUntouched = { (slot: Int, object: D.Model) in
-                isFixed || !isEdited(slot, model(object), holding, targets)
+                isFixed || !isEdited(slot, model(object), inverseIndex, owners)
             }
-            for index in table.arrived.prefix(table.followed[index]) {
-                let slot = Int(table.slots[Int(index)])
-                guard let object = table.model(at: slot) else { continue }
-                if table.snapshots.has(slot), !isUntouched(slot, object) {
-                    let ref = table.withPointer(to: Int(index), of: table.incoming, get)
-                    noteAgreement(model(object), ref, slot, holding, targets)
+            for index in batch.arrived.prefix(batch.followed[index]) {
+                let slot = Int(batch.slots[Int(index)])
+                guard let object = batch.model(at: slot) else { continue }
+                if batch.snapshots.has(slot), !isUntouched(slot, object) {
+                    let ref = batch.withDTO(index, get)
+                    noteAgreement(model(object), ref, slot, inverseIndex, owners)
                     continue
                 }
-                guard let ref = table.withPointer(to: Int(index), of: table.incoming, get) else {
+                guard let ref = batch.withDTO(index, get) else {
                     set(object, nil)
-                    holding.name(slot, owner: -1)
+                    inverseIndex.name(slot, owner: -1)
                     continue
                 }
                 guard let owner = targets.identity.slot(ref.id), let target = targets.model(at: owner) else {
                     throw targets.dangling(ref.id)
                 }
                 set(object, target)
-                holding.name(slot, owner: owner)
+                inverseIndex.name(slot, owner: owner)
             }
         }
         step.restore = { dto, object, core in
@@ -138,7 +139,7 @@ extension StepTasks {
             let owner = ref.flatMap { owners.identity.slot($0.id) }
             let target = owner.flatMap { owners.model(at: $0) }
             set(object, target)
-            table.holding(from).name(slot, owner: target == nil ? -1 : owner ?? -1)
+            table.inverseIndex(from).name(slot, owner: target == nil ? -1 : owner ?? -1)
             return ref == nil || target != nil
         }
         step.settle = { dto, object, core in settle(object, value(of: dto, get), from, model, set, core) }
@@ -150,17 +151,17 @@ extension StepTasks {
         step.answer = { object, snapshot, core, answers in
             answers.put(try answer(owner(object, snapshot.flatMap { get($0) }, core)))
         }
-        step.linkKnown = { table, start, core in
-            let targets = try core.table(C.self)
-            let holding = table.holding(from)
-            for index in table.arrived[start...] {
-                let slot = Int(table.slots[Int(index)])
-                guard let ref = table.withPointer(to: Int(index), of: table.incoming, get),
+        step.linkKnown = { batch, start, load in
+            let targets = try load.core.table(C.self)
+            let inverseIndex = batch.entities.inverseIndex(from)
+            for index in batch.arrived[start...] {
+                let slot = Int(batch.slots[Int(index)])
+                guard let ref = batch.withDTO(index, get),
                     let owner = targets.identity.slot(ref.id),
-                    let target = targets.model(at: owner), let object = table.model(at: slot), model(object) == nil
+                    let target = targets.model(at: owner), let object = batch.model(at: slot), model(object) == nil
                 else { continue }
                 set(object, target)
-                holding.name(slot, owner: owner)
+                inverseIndex.name(slot, owner: owner)
             }
         }
         return step
@@ -169,7 +170,7 @@ extension StepTasks {
     /// Sets a back-reference that names a deleted object to the owner that is stored, if that is another.
     @usableFromInline static func dropOwner<C: Mappable>(
         _ object: D.Model, _ from: AnyKeyPath, _ get: (UnsafePointer<D>) -> Ref<C>?, _ set: (D.Model, C.Model?) -> Void,
-        _ core: SessionCore, _ owners: Table<C>
+        _ core: SessionCore, _ owners: EntityTable<C>
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let table = core.knownTable(D.self), let slot = table.knownSlot(of: object),
             table.snapshot(slot) != nil
@@ -177,24 +178,24 @@ extension StepTasks {
         let stored = table.withPointer(to: slot, of: table.snapshots, get).flatMap { owners.identity.slot($0.id) }
         let owner = stored.flatMap { owners.model(at: $0) }.flatMap { owners.isDeleted($0) ? nil : $0 }
         set(object, owner)
-        table.holding(from).name(slot, owner: owner == nil ? -1 : stored ?? -1)
+        table.inverseIndex(from).name(slot, owner: owner == nil ? -1 : stored ?? -1)
     }
 
     /// What the app has set a back-reference to, and is stored as well, is no edit any more.
     @usableFromInline static func noteAgreement<C: Mappable>(
-        _ named: C.Model?, _ stored: Ref<C>?, _ slot: Int, _ holding: Holding, _ owners: Table<C>
+        _ named: C.Model?, _ stored: Ref<C>?, _ slot: Int, _ inverseIndex: InverseIndex, _ owners: EntityTable<C>
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         let owner = stored.flatMap { owners.identity.slot($0.id) }
         guard owner.flatMap({ owners.model(at: $0) }) === named, (stored == nil) == (named == nil) else { return }
-        holding.name(slot, owner: owner ?? -1)
+        inverseIndex.name(slot, owner: owner ?? -1)
     }
 
     /// Whether the app has set the back-reference since the session did. Nil is an edit if the owner is there: one that
     /// was released is not.
     @usableFromInline static func isEdited<C: Mappable>(
-        _ slot: Int, _ named: C.Model?, _ holding: Holding, _ owners: Table<C>
+        _ slot: Int, _ named: C.Model?, _ inverseIndex: InverseIndex, _ owners: EntityTable<C>
     ) -> Bool where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        let known = holding.name(of: slot).flatMap { owners.model(at: $0) }
+        let known = inverseIndex.name(of: slot).flatMap { owners.model(at: $0) }
         return known !== named && !owners.isReplaced(named, by: known)
     }
 
@@ -204,7 +205,7 @@ extension StepTasks {
         _: C.Type, _ object: D.Model, _ model: (D.Model) -> C.Model?, _ from: AnyKeyPath, _ core: SessionCore
     ) -> Bool where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let table = core.knownTable(D.self), let owners = core.knownTable(C.self),
-            let owner = table.knownSlot(of: object).flatMap(table.holding(from).name)
+            let owner = table.knownSlot(of: object).flatMap(table.inverseIndex(from).name)
         else { return false }
         return owners.isReplaced(model(object), by: owners.model(at: owner))
     }
@@ -212,11 +213,12 @@ extension StepTasks {
     /// The owner that the graph gives to an object. The side that the app has edited decides; if it has edited neither,
     /// what is stored stays.
     @usableFromInline static func decide<C: Mappable>(
-        _ object: D.Model, _ slot: Int?, _ stored: Ref<C>?, named: C.Model?, _ holding: Holding, _ table: Table<D>,
-        _ owners: Table<C>, _ from: AnyKeyPath, _ isFixed: Bool
+        _ object: D.Model, _ slot: Int?, _ stored: Ref<C>?, named: C.Model?, _ inverseIndex: InverseIndex,
+        _ table: EntityTable<D>,
+        _ owners: EntityTable<C>, _ from: AnyKeyPath, _ isFixed: Bool
     ) throws -> Ref<C>? where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         func id(_ model: C.Model) -> C.ID { owners.mapping.idOf(model) }
-        let claimed = slot.flatMap(holding.owner(of:))
+        let claimed = slot.flatMap(inverseIndex.owner(of:))
         // Of a new object most often both sides say the same.
         if case nil = stored, let slot, let claimed, let named, owners.held.models[claimed] === named,
             !table.snapshots.has(slot)
@@ -227,11 +229,11 @@ extension StepTasks {
         let holder = claimed.flatMap { owners.model(at: $0) }
         let isNew = slot.flatMap(table.snapshot) == nil
         let hasMoved =
-            holder.map { !areSame(id($0), stored?.id) } ?? false && (isNew || !holding.held(claimed ?? -1, object))
+            holder.map { !areSame(id($0), stored?.id) } ?? false && (isNew || !inverseIndex.held(claimed ?? -1, object))
         let isNaming = named.map { !owners.isDeleted($0) } ?? true
         let isEdited =
             isNaming && (!isFixed || stored == nil)
-            && (slot.map { Self.isEdited($0, named, holding, owners) } ?? (named != nil))
+            && (slot.map { Self.isEdited($0, named, inverseIndex, owners) } ?? (named != nil))
         if let holder, hasMoved {
             if isEdited || isFixed, let named, named !== holder {
                 let property = D.schema.property(at: from)?.name
@@ -246,11 +248,11 @@ extension StepTasks {
         if isEdited {
             guard let named else {
                 // Who has just been given one that takes another's place holds it.
-                if let holder, let claimed, !holding.held(claimed, object) { return Ref(id(holder)) }
-                if let slot { noteAgreement(nil, stored, slot, holding, owners) }
+                if let holder, let claimed, !inverseIndex.held(claimed, object) { return Ref(id(holder)) }
+                if let slot { noteAgreement(nil, stored, slot, inverseIndex, owners) }
                 return nil
             }
-            if !areSame(id(named), stored?.id), holding.isWalked, owners.knownSlot(of: named) == nil,
+            if !areSame(id(named), stored?.id), inverseIndex.isWalked, owners.knownSlot(of: named) == nil,
                 !owners.identity.isEvicted(named)
             {
                 throw GraphError(
@@ -259,11 +261,11 @@ extension StepTasks {
                         + "add it to the session", type: D.schema.name, id: "\(table.mapping.idOf(object))",
                     property: D.schema.property(at: from)?.name)
             }
-            if let slot { noteAgreement(named, stored, slot, holding, owners) }
+            if let slot { noteAgreement(named, stored, slot, inverseIndex, owners) }
             return Ref(id(named))
         }
         guard let kept, claimed == nil else { return kept }
-        let hasLetGo = owners.identity.slot(kept.id).map { holding.hasLetGo($0, of: object) } ?? false
+        let hasLetGo = owners.identity.slot(kept.id).map { inverseIndex.hasLetGo($0, of: object) } ?? false
         return hasLetGo ? nil : kept
     }
 
@@ -274,8 +276,8 @@ extension StepTasks {
         _ set: @escaping (D.Model, C.Model?) -> Void, _ core: SessionCore
     ) -> () -> Void where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let table = core.knownTable(D.self), let owners = core.knownTable(C.self) else { return {} }
-        let holding = table.holding(from)
-        let claimed = table.knownSlot(of: object).flatMap(holding.owner(of:))
+        let inverseIndex = table.inverseIndex(from)
+        let claimed = table.knownSlot(of: object).flatMap(inverseIndex.owner(of:))
         let holder = claimed.flatMap { owners.model(at: $0) }
         let isByBack = !areSame(holder.map { owners.mapping.idOf($0) }, written?.id)
         let before = model(object)
@@ -285,7 +287,7 @@ extension StepTasks {
                 guard let slot = table.mapping.passes.slot(table, object), table.held.models[slot] === object else {
                     return
                 }
-                holding.name(slot, owner: owners.mapping.passes.slot(owners, holder) ?? -1)
+                inverseIndex.name(slot, owner: owners.mapping.passes.slot(owners, holder) ?? -1)
             }
         }
         return {
@@ -293,10 +295,10 @@ extension StepTasks {
             let owner = written.flatMap { owners.identity.slot($0.id) }
             let target = owner.flatMap { owners.model(at: $0) }
             if model(object) === before, target != nil || written == nil { set(object, target) }
-            holding.name(slot, owner: target == nil ? -1 : owner ?? -1)
+            inverseIndex.name(slot, owner: target == nil ? -1 : owner ?? -1)
             guard isByBack else { return }
             let old = holder.flatMap(owners.knownSlot)
-            holding.move(object, from: old, to: target == nil ? nil : owner)
+            inverseIndex.move(object, from: old, to: target == nil ? nil : owner)
         }
     }
 }

@@ -1,7 +1,7 @@
 /// What a step does about DTOs that leave its property open: that say nothing of it, or, of a list, not everything.
 ///
 /// Whether the app has changed such a property is told by what the model had when the DTO came, its baseline: see
-/// ``Table/baselines``.
+/// ``EntityTable/baselines``.
 @usableFromInline struct Gap<D: DTO> where D.Model: AnyObject {
     /// Whether the DTO leaves the property open.
     @usableFromInline let isOpen: (UnsafePointer<D>) -> Bool

@@ -4,30 +4,31 @@
 where
     D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D, C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C
 {
-    private let owners: Table<D>
-    private let children: Table<C>
-    private let holding: Holding
+    private let owners: EntityTable<D>
+    private let children: EntityTable<C>
+    private let inverseIndex: InverseIndex
     private let linked: (D.Model) -> [C.Model]
 
     @usableFromInline init(
-        _ owners: Table<D>, _ children: Table<C>, _ holding: Holding, _ linked: @escaping (D.Model) -> [C.Model]
+        _ owners: EntityTable<D>, _ children: EntityTable<C>, _ inverseIndex: InverseIndex,
+        _ linked: @escaping (D.Model) -> [C.Model]
     ) {
         self.owners = owners
         self.children = children
-        self.holding = holding
+        self.inverseIndex = inverseIndex
         self.linked = linked
     }
 
     /// The children that the app has put into the links of owners. Most loads need not know.
-    private lazy var taken = holding.taken()
+    private lazy var taken = inverseIndex.taken()
 
     /// The link of an owner.
     ///
     /// - Parameter stored: the children that are stored with it.
     @usableFromInline func merged(_ stored: [C.Model], _ slot: Int, _ owner: D.Model) -> [C.Model] {
-        let known = Set(holding.held[slot] ?? [])
+        let known = Set(inverseIndex.held[slot] ?? [])
         let now = linked(owner)
-        guard owners.snapshots.has(slot), holding.isChanged(slot, now) else {
+        guard owners.snapshots.has(slot), inverseIndex.isChanged(slot, now) else {
             let isKept = { [self] (child: C.Model) in
                 let isNew = children.knownSlot(of: child).flatMap(children.snapshot) == nil
                 return isNew || known.contains(ObjectIdentifier(child)) || !taken.contains(ObjectIdentifier(child))

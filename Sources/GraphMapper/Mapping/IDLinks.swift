@@ -1,8 +1,8 @@
 /// What loads and saves do for a link by id, whatever its DTOs and models are: loops over addresses and objects. An app's
 /// module specialises them once for each type of id, and not for each link.
 @usableFromInline struct IDLink {
-    @usableFromInline let gather: (AnyTable, Range<Int>, Int, SessionCore) throws -> Void
-    @usableFromInline let link: (AnyTable, Int, SessionCore) throws -> Void
+    @usableFromInline let gather: (AnyLoadBatch, Range<Int>, Int, Load) throws -> Void
+    @usableFromInline let link: (AnyLoadBatch, Int, Load) throws -> Void
     @usableFromInline let isClean: (UnsafeRawPointer, AnyObject, SessionCore) throws -> Bool
     @usableFromInline let visit: (AnyObject, Int, SessionCore) throws -> Void
     @usableFromInline let answer: (AnyObject, SessionCore, Answers) throws -> Void
@@ -19,28 +19,28 @@
         set: @escaping (AnyObject, AnyObject?) -> Void, missing: (() -> any Error)?
     ) {
         let isClean: (UnsafeRawPointer, AnyObject, SessionCore) throws -> Bool = { dto, object, core in
-            let targets: IDTable<ID> = try core.table(target)
+            let targets: KeyedTable<ID> = try core.table(target)
             let stored = place.id(dto)
             guard let target = get(object), !targets.isDeleted(target) else { return stored == nil }
             guard let stored else { return false }
             return IDKey(stored) == IDKey(targets.idOf(target))
         }
         self.isClean = isClean
-        gather = { table, range, step, core in
-            let targets: IDTable<ID> = try core.table(target)
+        gather = { batch, range, step, load in
+            let targets: KeyedBatch<ID> = try load.batch(target)
             // A type that links to itself grows its rows by the targets, but adds no DTO while it is followed.
             for index in range {
-                if let id = place.id(table.incomingRows.address(Int(table.arrived[index]))) {
+                if let id = place.id(batch.incomingRows.address(Int(batch.arrived[index]))) {
                     let edge = targets.want(id)
-                    table.edges[step].append(edge)
+                    batch.edges[step].append(edge)
                 }
             }
         }
-        link = { table, step, core in
-            let targets: IDTable<ID> = try core.table(target)
-            let edges = table.edges[step]
+        link = { batch, step, load in
+            let targets: KeyedBatch<ID> = try load.batch(target)
+            let edges = batch.edges[step]
             var next = 0
-            try table.forEachToLink(step, isClean) { dto in
+            try batch.forEachToLink(step, isClean) { dto in
                 let start = next
                 if place.id(dto) != nil { next += 1 }
                 return start..<next
@@ -50,11 +50,11 @@
         }
         visit = { object, _, core in
             guard let linked = get(object) else { return }
-            let targets: IDTable<ID> = try core.table(target)
+            let targets: KeyedTable<ID> = try core.table(target)
             try targets.slot(of: linked)
         }
         answer = { object, core, answers in
-            let targets: IDTable<ID> = try core.table(target)
+            let targets: KeyedTable<ID> = try core.table(target)
             var id: ID?
             if let linked = get(object), !targets.isDeleted(linked) { id = targets.idOf(linked) }
             guard place.isRequired else { return answers.put(id, as: target.link) }
@@ -75,7 +75,7 @@
             guard place.count(dto) == new.count else { return false }
             if new.isEmpty { return true }
             let old = place.ids(dto)
-            let targets: IDTable<ID> = try core.table(target)
+            let targets: KeyedTable<ID> = try core.table(target)
             for index in new.indices {
                 guard IDKey(old[index]) == IDKey(targets.idOf(new[index])), !targets.isDeleted(new[index]) else {
                     return false
@@ -84,22 +84,22 @@
             return true
         }
         self.isClean = isClean
-        gather = { table, range, step, core in
-            let targets: IDTable<ID> = try core.table(target)
+        gather = { batch, range, step, load in
+            let targets: KeyedBatch<ID> = try load.batch(target)
             var list: ContiguousArray<Int32> = []
-            swap(&list, &table.edges[step])
+            swap(&list, &batch.edges[step])
             for index in range {
-                for id in place.ids(table.incomingRows.address(Int(table.arrived[index]))) {
+                for id in place.ids(batch.incomingRows.address(Int(batch.arrived[index]))) {
                     list.append(targets.want(id))
                 }
             }
-            swap(&list, &table.edges[step])
+            swap(&list, &batch.edges[step])
         }
-        link = { table, step, core in
-            let targets: IDTable<ID> = try core.table(target)
-            let edges = table.edges[step]
+        link = { batch, step, load in
+            let targets: KeyedBatch<ID> = try load.batch(target)
+            let edges = batch.edges[step]
             var next = 0
-            try table.forEachToLink(step, isClean) { dto in
+            try batch.forEachToLink(step, isClean) { dto in
                 let start = next
                 next += place.count(dto)
                 return start..<next
@@ -113,11 +113,11 @@
         visit = { object, _, core in
             let linked = get(object)
             if linked.isEmpty { return }
-            let targets: IDTable<ID> = try core.table(target)
+            let targets: KeyedTable<ID> = try core.table(target)
             for target in linked { try targets.slot(of: target) }
         }
         answer = { object, core, answers in
-            let targets: IDTable<ID> = try core.table(target)
+            let targets: KeyedTable<ID> = try core.table(target)
             let linked = get(object)
             var ids: [ID] = []
             ids.reserveCapacity(linked.count)
@@ -184,34 +184,10 @@
 
 extension SessionCore {
     /// The table of what a link leads to, by its ids.
-    @inlinable @inline(__always) func table<ID>(_ target: LinkedType) throws -> IDTable<ID> {
+    @inlinable @inline(__always) func table<ID>(_ target: LinkedType) throws -> KeyedTable<ID> {
         guard let table = tables[TypeKey(target.type)] else { throw missing(target.type) }
         // Registered under its own type, and never under another.
-        return unsafeDowncast(table, to: IDTable<ID>.self)
-    }
-}
-
-extension AnyTable {
-    /// Calls `body` for each DTO of the load whose link, that of `step`, the app has not changed since it was filled.
-    ///
-    /// - Parameter edges: where the edges of a DTO stand, which is asked of one DTO after the other.
-    @inlinable @inline(__always)
-    final func forEachToLink(
-        _ step: Int, _ isClean: (UnsafeRawPointer, AnyObject, SessionCore) throws -> Bool,
-        edges: (UnsafeRawPointer) -> Range<Int>, body: (AnyObject, Range<Int>) throws -> Void
-    ) throws {
-        let (isPayload, core) = (isPayload, core)
-        for index in arrived.prefix(followed[step]) {
-            let slot = Int(slots[Int(index)])
-            let range = edges(incomingRows.address(Int(index)))
-            guard let object = held.models[slot] else { continue }
-            if isPayload || snapshotRows.has(slot),
-                try isPayload || !isClean(snapshotRows.address(slot), object, core), keepsLink(step, slot, object)
-            {
-                continue
-            }
-            try body(object, range)
-        }
+        return unsafeDowncast(table, to: KeyedTable<ID>.self)
     }
 }
 

@@ -39,8 +39,8 @@ extension Mapping where D: KeylessDTO {
     }
 
     @usableFromInline mutating func place(_ places: Places<D.Model>) {
-        offerPlaced = { table, dtos in
-            for dto in dtos { withUnsafePointer(to: dto) { _ = table.offer($0, as: places.nextRoot()) } }
+        offerPlaced = { batch, dtos in
+            for dto in dtos { withUnsafePointer(to: dto) { _ = batch.offer($0, as: places.nextRoot()) } }
         }
         placedRoots = places.takeRoots
         noteMade = places.put

@@ -67,7 +67,7 @@ extension StepTasks {
     }
 }
 
-extension Table {
+extension EntityTable {
     /// Whether the model has what it had when its row came without the value.
     @usableFromInline func isUnread<V: Storable>(_ path: AnyKeyPath, _ object: D.Model, _ now: V) throws -> Bool {
         guard let slot = knownSlot(of: object), let old = baselines[path]?[slot] as? Lazy<V> else { return false }

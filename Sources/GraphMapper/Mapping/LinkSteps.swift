@@ -23,9 +23,9 @@ extension StepTasks {
     ) -> StepTasks<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         var step: StepTasks<D> = .toOne(C.self, from, to, id: { get($0)?.id }, model: model, set: set)
         step.isWhole = true
-        step.gather = { table, range, index, core in
-            let targets = try core.table(C.self)
-            table.withEdges(index, range, of: get) { child, edges in
+        step.gather = { batch, range, index, load in
+            let targets = try load.batch(C.self)
+            batch.withEdges(index, range, of: get) { child, edges in
                 if let child { edges.append(targets.offer(child)) }
             }
         }
@@ -34,8 +34,8 @@ extension StepTasks {
             let target = model(object).flatMap { targets.isDeleted($0) ? nil : $0 }
             answers.put(try target.map { try targets.record(of: $0) })
         }
-        step.offerNested = { copies, core in
-            let targets = try core.table(C.self)
+        step.offerNested = { copies, load in
+            let targets = try load.batch(C.self)
             for copy in copies { if let child = value(of: copy, get) { targets.offer(child) } }
         }
         step.nest(C.self, from, in: { get($0).map { [$0] } ?? [] }, of: { model($0).map { [$0] } ?? [] }, isList: false)
@@ -57,9 +57,9 @@ extension StepTasks {
                     return true
                 }
             })
-        step.gather = { table, range, index, core in
-            let targets = try core.table(C.self)
-            table.withEdges(index, range, of: get) { children, edges in
+        step.gather = { batch, range, index, load in
+            let targets = try load.batch(C.self)
+            batch.withEdges(index, range, of: get) { children, edges in
                 // By address: most children are copies of what is here, and a value would be retained to be compared.
                 children.withUnsafeBufferPointer { children in
                     guard let first = children.baseAddress else { return }
@@ -71,8 +71,8 @@ extension StepTasks {
             let targets = try core.table(C.self)
             answers.put(try models(object).filter { !targets.isDeleted($0) }.map { try targets.record(of: $0) })
         }
-        step.offerNested = { copies, core in
-            let targets = try core.table(C.self)
+        step.offerNested = { copies, load in
+            let targets = try load.batch(C.self)
             for copy in copies { for child in value(of: copy, get) { targets.offer(child) } }
         }
         step.nest(C.self, from, in: get, of: models, isList: true)
@@ -92,10 +92,10 @@ extension StepTasks {
             return areSame(id(snapshot), targets.mapping.idOf(target))
         }
         step.isClean = isClean
-        step.link = { table, index, core in
-            let targets = try core.table(C.self)
-            let edges = table.edges[index]
-            try table.forEachToLink(
+        step.link = { batch, index, load in
+            let targets = try load.batch(C.self)
+            let edges = batch.edges[index]
+            try batch.forEachToLink(
                 index, isClean, count: { id($0) == nil ? 0 : 1 },
                 body: { object, edge in set(object, try edge.first.map { try targets.linked(edges[$0]) }) })
         }
@@ -126,10 +126,10 @@ extension StepTasks {
             }
         }
         step.isClean = isClean
-        step.link = { table, index, core in
-            let targets = try core.table(C.self)
-            let edges = table.edges[index]
-            try table.forEachToLink(index, isClean, count: count) { object, range in
+        step.link = { batch, index, load in
+            let targets = try load.batch(C.self)
+            let edges = batch.edges[index]
+            try batch.forEachToLink(index, isClean, count: count) { object, range in
                 var list: [C.Model] = []
                 list.reserveCapacity(range.count)
                 for edge in edges[range] { list.append(try targets.linked(edge)) }
@@ -168,22 +168,22 @@ extension StepTasks {
         get: @escaping (D.Model) -> [C.Model], set: @escaping (D.Model, [C.Model]) -> Void, isList: Bool
     ) -> StepTasks<D> where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         var step: StepTasks<D> = .upkeepByKey(foreignKey, to, key, get, set, isList)
-        step.link = { table, step, core in
-            let targets = try core.table(C.self)
-            let holding = targets.holding(foreignKey)
+        step.link = { batch, step, load in
+            let targets = try load.batch(C.self)
+            let inverseIndex = targets.entities.inverseIndex(foreignKey)
             // Each owner's children as a linked list of indices; backwards, so that the lists run forwards.
-            var first = ContiguousArray<Int32>(repeating: -1, count: table.ids.count)
+            var first = ContiguousArray<Int32>(repeating: -1, count: batch.ids.count)
             var next = ContiguousArray<Int32>(repeating: -1, count: targets.ids.count)
             for index in targets.arrived.reversed() {
-                let owner = targets.withPointer(to: Int(index), of: targets.incoming) { key($0) }
-                guard let place = owner.flatMap({ table.indices[$0] }) else { continue }
+                let owner = targets.withDTO(index) { key($0) }
+                guard let place = owner.flatMap({ batch.indices[$0] }) else { continue }
                 next[Int(index)] = first[Int(place)]
                 first[Int(place)] = index
             }
-            let merge = holding.held.isEmpty ? nil : HeldMerge(table, targets, holding, get)
-            for index in table.arrived.prefix(table.followed[step]) {
-                let slot = Int(table.slots[Int(index)])
-                guard let object = table.model(at: slot) else { continue }
+            let merge = inverseIndex.held.isEmpty ? nil : HeldMerge(batch.entities, targets.entities, inverseIndex, get)
+            for index in batch.arrived.prefix(batch.followed[step]) {
+                let slot = Int(batch.slots[Int(index)])
+                guard let object = batch.model(at: slot) else { continue }
                 var models: [C.Model] = []
                 var child = first[Int(index)]
                 while child >= 0 {
@@ -192,25 +192,25 @@ extension StepTasks {
                 }
                 set(object, merge?.merged(models, slot, object) ?? models)
                 // Of several rows that point to the owner, a link to one holds the first, and lets go of none.
-                holding.fill(slot, isList ? models : Array(models.prefix(1)))
+                inverseIndex.fill(slot, isList ? models : Array(models.prefix(1)))
             }
         }
         step.visit = { object, slot, core in
             let targets = try core.table(C.self)
-            let holding = targets.holding(foreignKey)
+            let inverseIndex = targets.inverseIndex(foreignKey)
             let children = get(unsafeDowncast(object, to: D.Model.self))
             for child in children where !targets.isDeleted(child) {
                 let childSlot = try targets.slot(of: child)
                 guard childSlot >= 0 else {
-                    if holding.held(slot, child) { continue }
+                    if inverseIndex.held(slot, child) { continue }
                     throw targets.evicted(child)
                 }
-                if let other = holding.claim(childSlot, owner: slot) {
+                if let other = inverseIndex.claim(childSlot, owner: slot) {
                     throw try core.table(D.self).twoOwners(
                         other, slot, of: "\(targets.mapping.idOf(child))", C.schema.name)
                 }
             }
-            holding.note(
+            inverseIndex.note(
                 slot, targets.identity.deleted.isEmpty ? children : children.filter { !targets.isDeleted($0) },
                 isNew: try !core.table(D.self).snapshots.has(slot))
         }

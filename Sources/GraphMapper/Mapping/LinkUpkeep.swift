@@ -30,8 +30,8 @@ extension StepTasks {
         step.restore = { dto, object, core in
             restore([value(of: dto, id)].compactMap { $0 }, C.self, core) { set(object, $0.first) }
         }
-        step.forEachEdge = { table, core, body in
-            forEachEdge(to: C.self, table, core, { id($0).map { [(nil, $0)] } ?? [] }, body)
+        step.forEachEdge = { batch, load, body in
+            forEachEdge(to: C.self, batch, load, { id($0).map { [(nil, $0)] } ?? [] }, body)
         }
         return step
     }
@@ -70,8 +70,8 @@ extension StepTasks {
         }
         step.setAside = { object, _, _ in setAside(object, models, set) }
         step.freeze = { freeze($0, models, set) }
-        step.forEachEdge = { table, core, body in
-            forEachEdge(to: C.self, table, core, { targetIDs($0, haveIDs).enumerated().map { ($0, $1) } }, body)
+        step.forEachEdge = { batch, load, body in
+            forEachEdge(to: C.self, batch, load, { targetIDs($0, haveIDs).enumerated().map { ($0, $1) } }, body)
         }
         return step
     }
@@ -86,15 +86,17 @@ extension StepTasks {
         step.inverse = foreignKey
         step.targets = [C.self]
         step.isMany = isList
-        step.gather = { table, range, _, core in
-            try core.table(C.self).wantHeld(by: foreignKey, table.mapping.passes.arrivedIDs(table, range))
+        step.gather = { batch, range, _, load in
+            try load.batch(C.self).wantHeld(by: foreignKey, batch.mapping.passes.arrivedIDs(batch, range))
         }
         step.before = { table, slot, core in
-            guard let object = table.model(at: slot), let holding = core.knownTable(C.self)?.holding(foreignKey) else {
+            guard let object = table.model(at: slot),
+                let inverseIndex = core.knownTable(C.self)?.inverseIndex(foreignKey)
+            else {
                 return []
             }
             let gone = letGoHeld(table, core, C.self, foreignKey, key: key, linked: { get($0) })
-            return get(object).filter { holding.held(slot, $0) } + gone.filter { $0.1 === object }.map(\.0)
+            return get(object).filter { inverseIndex.held(slot, $0) } + gone.filter { $0.1 === object }.map(\.0)
         }
         step.drop = { object, core, all in dropTargets(object, C.self, core, all, get, set) }
         step.objects = { get($0) }
@@ -102,12 +104,12 @@ extension StepTasks {
         step.letGo = { table, core, _ in
             letGoHeld(table, core, C.self, foreignKey, key: key, linked: { get($0) })
         }
-        step.forEachEdge = { table, core, body in
-            guard let targets = core.knownTable(C.self) else { return }
+        step.forEachEdge = { batch, load, body in
+            guard let targets = load.knownBatch(C.self) else { return }
             var counts: [Int32: Int] = [:]
             for child in targets.arrived {
-                let owner = targets.withPointer(to: Int(child), of: targets.incoming, key)
-                guard let index = owner.flatMap({ table.indices[$0] }) else { continue }
+                let owner = targets.withDTO(child, key)
+                guard let index = owner.flatMap({ batch.indices[$0] }) else { continue }
                 body(index, targets, child, isList ? counts[index, default: 0] : nil)
                 counts[index, default: 0] += 1
             }
@@ -183,21 +185,21 @@ extension StepTasks {
         return { set(object, old) }
     }
 
-    /// Lets the holding of a foreign key change the link from its other side.
+    /// Lets the inverseIndex of a foreign key change the link from its other side.
     @usableFromInline static func attach<C: Mappable>(
         _: C.Type, _ foreignKey: AnyKeyPath, _ key: @escaping (UnsafePointer<C>) -> D.ID?,
         _ get: @escaping (D.Model) -> [C.Model], _ set: @escaping (D.Model, [C.Model]) -> Void, _ core: SessionCore,
         isList: Bool
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let table = core.knownTable(D.self), let targets = core.knownTable(C.self) else { return }
-        targets.holding(foreignKey).isList = isList
-        targets.holding(foreignKey).owner = { [unowned table] row in
+        targets.inverseIndex(foreignKey).isList = isList
+        targets.inverseIndex(foreignKey).owner = { [unowned table] row in
             key(row.assumingMemoryBound(to: C.self)).flatMap(table.identity.slot)
         }
-        targets.holding(foreignKey).linked = { [unowned table] owner in
+        targets.inverseIndex(foreignKey).linked = { [unowned table] owner in
             table.model(at: owner).map { table.isDeleted($0) ? [] : get($0) } ?? []
         }
-        targets.holding(foreignKey).edit = { [unowned table] owner, leaving, coming in
+        targets.inverseIndex(foreignKey).edit = { [unowned table] owner, leaving, coming in
             guard let object = table.model(at: owner) else { return }
             let coming = coming.compactMap { $0 as? C.Model }
             set(object, get(object).filter { !leaving.contains(ObjectIdentifier($0)) } + coming)
@@ -208,16 +210,16 @@ extension StepTasks {
 
     /// Makes links as the snapshots of their targets say.
     @usableFromInline static func restoreHeld<C: Mappable>(
-        _ table: Table<D>, _ slots: [Int], _ foreignKey: AnyKeyPath, _ key: (UnsafePointer<C>) -> D.ID?,
+        _ table: EntityTable<D>, _ slots: [Int], _ foreignKey: AnyKeyPath, _ key: (UnsafePointer<C>) -> D.ID?,
         _ get: (D.Model) -> [C.Model], _ set: (D.Model, [C.Model]) -> Void, _ core: SessionCore
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let targets = core.knownTable(C.self) else { return }
-        let holding = targets.holding(foreignKey)
+        let inverseIndex = targets.inverseIndex(foreignKey)
         var stored: [ObjectIdentifier: IDKey<D.ID>] = [:]
         var byOwner: [IDKey<D.ID>: [C.Model]] = [:]
         let changed = slots.filter { slot in
             guard let object = table.model(at: slot) else { return false }
-            return holding.isFilled(slot) ? holding.isChanged(slot, get(object)) : !get(object).isEmpty
+            return inverseIndex.isFilled(slot) ? inverseIndex.isChanged(slot, get(object)) : !get(object).isEmpty
         }
         guard !changed.isEmpty else { return }
         for slot in targets.snapshots.indices {
@@ -232,19 +234,19 @@ extension StepTasks {
         for slot in changed {
             guard let object = table.model(at: slot) else { continue }
             let id = table.mapping.idOf(object)
-            guard holding.isFilled(slot) else {
+            guard inverseIndex.isFilled(slot) else {
                 set(object, get(object).filter { stored[ObjectIdentifier($0)] == IDKey(id) })
                 continue
             }
             let children = byOwner[IDKey(id)] ?? []
             set(object, children)
-            holding.fill(slot, holding.isList ? children : Array(children.prefix(1)))
+            inverseIndex.fill(slot, inverseIndex.isList ? children : Array(children.prefix(1)))
         }
     }
 }
 
 /// The notes of a session: who was named by a back-reference, and who is let go of.
-extension Holding {
+extension InverseIndex {
     /// Whether the owner's link has been filled, so that what it holds is all that there is.
     @usableFromInline func isFilled(_ owner: Int) -> Bool { held[owner] != nil }
 

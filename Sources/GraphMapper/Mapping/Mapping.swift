@@ -29,7 +29,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     let make: (UnsafeRawPointer, SessionCore) throws -> AnyObject
     /// For DTOs without an id: what takes them in by their place, the places of those that were taken in last, and what
     /// notes where a model came from.
-    var offerPlaced: ((Table<D>, [D]) -> Void)?
+    var offerPlaced: ((LoadBatch<D>, [D]) -> Void)?
     var placedRoots: (() -> [D.ID])?
     var noteMade: ((D.Model, D.ID) -> Void)?
     @usableFromInline let idOf: (AnyObject) -> D.ID
@@ -186,8 +186,8 @@ extension Mapping {
     struct Followed {
         /// The index of its step.
         let index: Int
-        let gather: (Table<D>, Range<Int>, Int, SessionCore) throws -> Void
-        let offerNested: (([D], SessionCore) throws -> Void)?
+        let gather: (LoadBatch<D>, Range<Int>, Int, Load) throws -> Void
+        let offerNested: (([D], Load) throws -> Void)?
         let modelPath: AnyKeyPath?
         let isNeeded: Bool
         let isOnDemand: Bool

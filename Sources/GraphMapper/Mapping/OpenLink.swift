@@ -55,7 +55,7 @@ where
         return ids(models(object).filter { !targets.isDeleted($0) }, targets)
     }
 
-    private func ids(_ models: [C.Model], _ targets: Table<C>) -> [IDKey<C.ID>] {
+    private func ids(_ models: [C.Model], _ targets: EntityTable<C>) -> [IDKey<C.ID>] {
         models.map { IDKey(targets.mapping.idOf($0)) }
     }
 
@@ -96,59 +96,60 @@ where
 
     // MARK: Loading
 
-    @usableFromInline func gather(_ table: Table<D>, _ range: Range<Int>, _ core: SessionCore) throws {
+    @usableFromInline func gather(_ batch: LoadBatch<D>, _ range: Range<Int>, _ load: Load) throws {
         for place in range {
-            let index = Int(table.arrived[place])
-            if let dto = table.incoming[index] { try offer(dto, table.ids[index], core) }
+            let index = Int(batch.arrived[place])
+            if let dto = batch.incoming[index] { try offer(dto, batch.ids[index], load) }
         }
     }
 
-    @usableFromInline func offer(_ dto: D, _ owner: D.ID, _ core: SessionCore) throws {
-        let targets = try core.table(C.self)
+    @usableFromInline func offer(_ dto: D, _ owner: D.ID, _ load: Load) throws {
+        let targets = try load.batch(C.self)
         let children = children(dto)
         let ids = ids(children, of: owner)
         for (child, id) in zip(children, ids) { withUnsafePointer(to: child) { _ = targets.offer($0, as: id.id) } }
-        guard C.ID.self == Occurrence.self, let object = try firstSeen(owner, core) else { return }
+        guard C.ID.self == Occurrence.self, let object = try firstSeen(owner, load) else { return }
         // The object came by a record: its nested ones are those of the payload, place by place.
-        for (model, id) in zip(models(object), ids) { targets.adoptable[id] = model }
+        for (model, id) in zip(models(object), ids) { targets.provenance.adoptable[id] = model }
     }
 
     /// The model of an object whose first DTO of this type is under way.
-    private func firstSeen(_ owner: D.ID, _ core: SessionCore) throws -> D.Model? {
-        let table = try core.table(D.self)
-        guard let slot = table.identity.slot(owner) else { return table.adoptable[IDKey(owner)] }
-        return table.snapshot(slot) == nil ? table.model(at: slot) : nil
+    private func firstSeen(_ owner: D.ID, _ load: Load) throws -> D.Model? {
+        let batch = try load.batch(D.self)
+        guard let slot = batch.identity.slot(owner) else { return batch.provenance.adoptable[IDKey(owner)] }
+        return batch.entities.snapshot(slot) == nil ? batch.model(at: slot) : nil
     }
 
     @usableFromInline
     func forEachEdge(
-        _ table: Table<D>, _ core: SessionCore, _ isList: Bool, _ body: (Int32, AnyTable, Int32, Int?) -> Void
+        _ batch: LoadBatch<D>, _ load: Load, _ isList: Bool, _ body: (Int32, AnyLoadBatch, Int32, Int?) -> Void
     ) {
-        guard let targets = core.knownTable(C.self) else { return }
-        for owner in table.arrived {
-            guard let dto = table.incoming[Int(owner)] else { continue }
-            for (place, id) in ids(children(dto), of: table.ids[Int(owner)]).enumerated() {
+        guard let targets = load.knownBatch(C.self) else { return }
+        for owner in batch.arrived {
+            guard let dto = batch.incoming[Int(owner)] else { continue }
+            for (place, id) in ids(children(dto), of: batch.ids[Int(owner)]).enumerated() {
                 if let target = targets.indices[id.id] { body(owner, targets, target, isList ? place : nil) }
             }
         }
     }
 
-    @usableFromInline func link(_ table: Table<D>, _ step: Int, _ core: SessionCore) throws {
-        let targets = try core.table(C.self)
-        for index in table.arrived.prefix(table.followed[step]) {
-            let slot = Int(table.slots[Int(index)])
-            guard let dto = table.incoming[Int(index)], let object = table.model(at: slot) else { continue }
+    @usableFromInline func link(_ batch: LoadBatch<D>, _ step: Int, _ load: Load) throws {
+        let (table, core) = (batch.entities, load.core)
+        let targets = try load.batch(C.self)
+        for index in batch.arrived.prefix(batch.followed[step]) {
+            let slot = Int(batch.slots[Int(index)])
+            guard let dto = batch.incoming[Int(index)], let object = batch.model(at: slot) else { continue }
             let state = state(dto)
             guard !state.isUnset else {
                 if table.baselines[path]?[slot] == nil { table.noteBaseline(path, slot, try ids(object, core)) }
                 continue
             }
-            let children = try ids(state.value ?? [], of: table.ids[Int(index)]).map { try targets.required($0.id) }
+            let children = try ids(state.value ?? [], of: batch.ids[Int(index)]).map { try targets.required($0.id) }
             if isPartial, state.value != nil {
                 let isEdited = table.isEdited(step, slot, object)
                 let before = isEdited ? try taken(table, step, slot, object, core) : nil
                 try add(children, to: object, before, table, step, slot, core)
-            } else if !table.keeps(step, slot, object) {
+            } else if !batch.keeps(step, slot, object) {
                 set(object, children)
             }
         }
@@ -156,7 +157,7 @@ where
 
     /// The list as the session last took it.
     private func taken(
-        _ table: Table<D>, _ step: Int, _ slot: Int, _ object: D.Model, _ core: SessionCore
+        _ table: EntityTable<D>, _ step: Int, _ slot: Int, _ object: D.Model, _ core: SessionCore
     ) throws -> [IDKey<C.ID>] {
         let targets = try core.table(C.self)
         let link = table.mapping.steps[step]
@@ -173,7 +174,8 @@ where
     ///
     /// - Parameter before: nil if the app has not changed the list.
     private func add(
-        _ page: [C.Model], to object: D.Model, _ before: [IDKey<C.ID>]?, _ table: Table<D>, _ step: Int, _ slot: Int,
+        _ page: [C.Model], to object: D.Model, _ before: [IDKey<C.ID>]?, _ table: EntityTable<D>, _ step: Int,
+        _ slot: Int,
         _ core: SessionCore
     ) throws {
         let targets = try core.table(C.self)

@@ -90,14 +90,14 @@ extension StepTasks {
         step.isClean = { snapshot, object, core in try link.isClean(snapshot, object, core) }
         step.isWhole = !isPartial
         step.isMany = isList
-        step.gather = { table, range, _, core in try link.gather(table, range, core) }
-        step.offerNested = { copies, core in for copy in copies { try link.offer(copy, copy.id, core) } }
-        step.link = { table, index, core in try link.link(table, index, core) }
+        step.gather = { batch, range, _, load in try link.gather(batch, range, load) }
+        step.offerNested = { copies, load in for copy in copies { try link.offer(copy, copy.id, load) } }
+        step.link = { batch, index, load in try link.link(batch, index, load) }
         step.restore = { dto, object, core in
             guard let ids = link.known(dto, object, core) else { return true }
             return restore(ids.map(\.id), C.self, core) { set(object, $0) }
         }
-        step.forEachEdge = { table, core, body in link.forEachEdge(table, core, isList, body) }
+        step.forEachEdge = { batch, load, body in link.forEachEdge(batch, load, isList, body) }
         step.answer = { object, snapshot, core, answers in
             answers.put(try answer(link.dtos(object, snapshot?.pointee, core)))
         }

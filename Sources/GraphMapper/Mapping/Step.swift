@@ -46,28 +46,28 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// What the step links to, for validation.
     @usableFromInline var targets: [any DTO.Type] = []
     /// Asks for, or offers, what the DTOs that came as `range` link to, and notes the edges.
-    @usableFromInline var gather: ((Table<D>, Range<Int>, Int, SessionCore) throws -> Void)?
+    @usableFromInline var gather: ((LoadBatch<D>, Range<Int>, Int, Load) throws -> Void)?
     /// Sets the models' links; all models exist.
-    @usableFromInline var link: ((Table<D>, Int, SessionCore) throws -> Void)?
+    @usableFromInline var link: ((LoadBatch<D>, Int, Load) throws -> Void)?
     /// Sets the links of DTOs from that place on, which the load does not follow, to what the session has anyway.
-    @usableFromInline var linkKnown: ((Table<D>, Int, SessionCore) throws -> Void)?
+    @usableFromInline var linkKnown: ((LoadBatch<D>, Int, Load) throws -> Void)?
     /// Tells the session of the models that this one links to, on the way back.
     @usableFromInline var visit: ((AnyObject, Int, SessionCore) throws -> Void)?
     /// Whether the model's link is nil or empty, which means "unknown" in a link that was never filled.
     @usableFromInline var isEmpty: ((D.Model) -> Bool)?
     /// Offers the nested DTOs of copies of what the load has already.
-    @usableFromInline var offerNested: (([D], SessionCore) throws -> Void)?
+    @usableFromInline var offerNested: (([D], Load) throws -> Void)?
     /// Takes from the link all targets, or those that are deleted.
     @usableFromInline var drop: ((D.Model, SessionCore, Bool) -> Void)?
     /// The links of the load under way: the owner's index, the target's table and index, and its place in a list. For the
     /// walk that an error costs.
-    @usableFromInline var forEachEdge: ((Table<D>, SessionCore, (Int32, AnyTable, Int32, Int?) -> Void) -> Void)?
+    @usableFromInline var forEachEdge: ((LoadBatch<D>, Load, (Int32, AnyLoadBatch, Int32, Int?) -> Void) -> Void)?
     /// The nested DTOs, each with its place: for the walk that a conflict costs.
     @usableFromInline var nested: ((D, (any DTO.Type, Any, String) -> Void) -> Void)?
     /// The models whose DTOs the model's DTO holds, each with its table.
     @usableFromInline var nestedModels: ((D.Model, SessionCore, (AnyTable, AnyObject) -> Void) throws -> Void)?
     /// The same for the objects of the load under way: the targets of the object with this token.
-    @usableFromInline var linked: ((Table<D>, Int32, SessionCore, (any DTO.Type, Any, String) -> Void) -> Void)?
+    @usableFromInline var linked: ((LoadBatch<D>, Int32, Load, (any DTO.Type, Any, String) -> Void) -> Void)?
     /// The model's property: a load is told by it to follow an on-demand link, and the DTO types of one model know by it
     /// that they speak of the same.
     @usableFromInline var modelPath: AnyKeyPath?
@@ -79,7 +79,7 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
 
     // Off the loops: what saves, roll-backs and late loads ask for.
 
-    /// The step's bit in ``Table/filled``; links alone have one.
+    /// The step's bit in ``EntityTable/filled``; links alone have one.
     @usableFromInline var bit: UInt64 = 0
     /// Whether the link is written as a whole, so that what it holds must be all that is stored.
     @usableFromInline var isWhole = false
@@ -88,13 +88,13 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// Makes the model's link as in the DTO; false if a target is not in the session.
     @usableFromInline var restore: ((D, D.Model, SessionCore) -> Bool)?
     /// The same for links that the other side's foreign key holds, for the models of these slots.
-    @usableFromInline var restoreHeld: ((Table<D>, [Int], SessionCore) -> Void)?
+    @usableFromInline var restoreHeld: ((EntityTable<D>, [Int], SessionCore) -> Void)?
     /// Takes from a link what the app has put there, and answers what puts it back in addition to what is loaded.
     @usableFromInline var setAside: ((D.Model, Int, SessionCore) -> () -> Void)?
     /// What makes a back-reference agree with the DTO that is about to be written, once it is.
     @usableFromInline var settle: ((D, D.Model, SessionCore) -> () -> Void)?
     /// What makes back-references, and the links of the owners, say what the edited side says.
-    @usableFromInline var relink: ((Table<D>, SessionCore) throws -> [() -> Void])?
+    @usableFromInline var relink: ((EntityTable<D>, SessionCore) throws -> [() -> Void])?
     /// What happens to the link's targets when the object is deleted.
     var rule = DeleteRule.nullify
     /// What the model's link leads to.
@@ -106,9 +106,9 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// Whether the order of what it leads to means nothing.
     var isSet = false
     /// What the links of the table have led to and no longer do, each with its owner. It is given ``bit``.
-    @usableFromInline var letGo: ((Table<D>, SessionCore, UInt64) -> [(AnyObject, AnyObject)])?
+    @usableFromInline var letGo: ((EntityTable<D>, SessionCore, UInt64) -> [(AnyObject, AnyObject)])?
     /// What a list of the slot's object held when it was last filled or saved.
-    @usableFromInline var before: ((Table<D>, Int, SessionCore) -> [AnyObject])?
+    @usableFromInline var before: ((EntityTable<D>, Int, SessionCore) -> [AnyObject])?
     /// Whom a back-reference names.
     @usableFromInline var named: ((D.Model) -> AnyObject?)?
     /// Whether the property counts the updates of its row.

@@ -85,14 +85,14 @@ extension Back where D: AnyObject, C: AnyObject {
             let ref: Ref<C>? = try answers.takeBack(place)
             answers.put(try ref.flatMap { try core.table(C.self).target($0) })
         }
-        step.gather = { table, range, _, core in
-            guard let pool = table.pool, let targets = pool.target(C.self, link) else { return }
-            let others = try core.table(C.self)
+        step.gather = { batch, range, _, load in
+            guard let pool = batch.pool, let targets = pool.target(C.self, link) else { return }
+            let others = try load.batch(C.self)
             for place in range {
-                let token = pool.token(at: Int(table.arrived[place]))
+                let token = pool.token(at: Int(batch.arrived[place]))
                 for edge in pool.range(link, token) {
                     let target = pool.links[link].tokens[edge]
-                    if others.model(targets.ids[Int(target)]) == nil { others.offer(target, targets) }
+                    if others.entities.model(targets.ids[Int(target)]) == nil { others.offer(target, targets) }
                 }
             }
         }
@@ -106,11 +106,11 @@ extension Back where D: AnyObject, C: AnyObject {
     }
 }
 
-extension Table where D: AnyObject {
+extension EntityTable where D: AnyObject {
     /// The object that stands for the target of a link by key.
     @usableFromInline func target(_ ref: Ref<D>) throws -> D? {
         if let model = model(ref.id) { return try target(model) }
-        return pool?.stub(of: ref.id)
+        return stubs?.stub(of: ref.id)
     }
 }
 
@@ -129,10 +129,10 @@ extension StepTasks where D: AnyObject {
     @usableFromInline static func keepStubs<C: ObjectDTO>(_ path: AnyKeyPath, _: C.Type, _ core: SessionCore)
     where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let path = path as? ReferenceWritableKeyPath<D, C?>,
-            let pool = core.knownTable(D.self)?.pool, let targets = core.knownTable(C.self)?.pool,
+            let stubs = core.knownTable(D.self)?.stubs, let targets = core.knownTable(C.self)?.stubs,
             let id = try? D.ID.probe(1), let targetID = try? C.ID.probe(1)
         else { return }
-        let object = pool.access.stub(id)
+        let object = stubs.access.stub(id)
         weak var target: C?
         func link() {
             let new = targets.access.stub(targetID)
@@ -199,14 +199,14 @@ extension StepTasks where D: AnyObject {
     mutating func follow<C: ObjectDTO>(_ link: Int, _: C.Type, isList: Bool)
     where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         if gather == nil {
-            gather = { table, range, step, core in
-                guard let pool = table.pool, let targets = pool.target(C.self, link) else { return }
-                let others = try core.table(C.self)
+            gather = { batch, range, step, load in
+                guard let pool = batch.pool, let targets = pool.target(C.self, link) else { return }
+                let others = try load.batch(C.self)
                 var edges: ContiguousArray<Int32> = []
-                swap(&edges, &table.edges[step])
-                defer { swap(&edges, &table.edges[step]) }
+                swap(&edges, &batch.edges[step])
+                defer { swap(&edges, &batch.edges[step]) }
                 for place in range {
-                    let token = pool.token(at: Int(table.arrived[place]))
+                    let token = pool.token(at: Int(batch.arrived[place]))
                     // A type that links to itself adds to the list while it is followed.
                     for edge in pool.range(link, token) {
                         edges.append(others.offer(pool.links[link].tokens[edge], targets))
@@ -214,17 +214,17 @@ extension StepTasks where D: AnyObject {
                 }
             }
         }
-        offerNested = { copies, core in
-            guard let pool = try core.table(D.self).pool, let targets = pool.target(C.self, link) else { return }
-            let others = try core.table(C.self)
+        offerNested = { copies, load in
+            guard let pool = try load.batch(D.self).pool, let targets = pool.target(C.self, link) else { return }
+            let others = try load.batch(C.self)
             for copy in copies {
                 guard let token = pool.repeated[ObjectIdentifier(copy)] else { continue }
                 for edge in pool.range(link, token) { others.offer(pool.links[link].tokens[edge], targets) }
             }
             try targets.checkLimit()
         }
-        linked = { table, token, core, visit in
-            guard let pool = table.pool, let targets = pool.target(C.self, link) else { return }
+        linked = { batch, token, load, visit in
+            guard let pool = batch.pool, let targets = pool.target(C.self, link) else { return }
             let name = StepTasks<D>.name(of: link)
             for (place, edge) in pool.range(link, token).enumerated() {
                 let target = pool.links[link].tokens[edge]
@@ -237,7 +237,7 @@ extension StepTasks where D: AnyObject {
 extension ObjectPool {
     /// Copies of copies have no end if each read makes a new one.
     @usableFromInline func checkLimit() throws {
-        guard objects.count > core.limit else { return }
+        guard objects.count > load.core.limit else { return }
         throw GraphError(
             .tooLarge,
             "the load met \(objects.count) copies of \(live.count + tokens.count) objects, more than its limit; if each "

@@ -1,16 +1,14 @@
-/// The objects of one class that the load under way has met.
+/// The objects of one class that a load has met.
 ///
 /// Each object has a token: its accessors, if it is live, share one. An object is met when something links to it, and
 /// read, once, when the link is followed; what is kept of it is a copy.
 @usableFromInline final class ObjectPool<D: Mappable>
 where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline let access: ObjectAccess<D>
-    @usableFromInline unowned let core: SessionCore
+    @usableFromInline let ownStubs: ObjectStubs<D>
+    @usableFromInline unowned let load: Load
     /// The ids of the DTOs that the load began with, in their order.
     var roots: [D.ID]?
-    /// Whether a link to this class is weak or unowned, so that what stands for an object has to be kept here.
-    var isKeeping = false
-    private var kept: [IDKey<D.ID>: D] = [:]
 
     // By the address of the object, which is held.
     @exclusivity(unchecked) @usableFromInline var known: [IDKey<Int>: Int32] = [:]
@@ -40,43 +38,16 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         @usableFromInline var tokens: ContiguousArray<Int32> = []
         /// Where each row ends.
         @usableFromInline var ends: ContiguousArray<Int> = []
-        /// The pool of the link's target, once it is known.
-        @usableFromInline var target: AnyObject?
+        /// The pool of the link's target, once it is known. The load owns it.
+        @usableFromInline unowned var target: AnyObject?
         @usableFromInline init() {}
     }
 
-    init(_ access: ObjectAccess<D>, _ core: SessionCore) {
-        self.access = access
-        self.core = core
+    init(_ stubs: ObjectStubs<D>, _ load: Load) {
+        access = stubs.access
+        ownStubs = stubs
+        self.load = load
         links = ContiguousArray(repeating: Links(), count: D.schema.properties.count { $0.isObjectLink })
-    }
-
-    /// Lets go of all objects.
-    func clear() {
-        known = [:]
-        live = [:]
-        objects = []
-        ids = []
-        stubs = []
-        copies = []
-        rows = []
-        places = []
-        tokens = []
-        rowCount = 0
-        repeated = [:]
-        for index in links.indices {
-            links[index].tokens = []
-            links[index].ends = []
-        }
-    }
-
-    /// What stands for the object with this id in copies: an object that has an id and nothing else.
-    @usableFromInline func stub(of id: D.ID) -> D {
-        guard isKeeping else { return access.stub(id) }
-        if let known = kept[IDKey(id)] { return known }
-        let stub = access.stub(id)
-        kept[IDKey(id)] = stub
-        return stub
     }
 
     /// The targets of the link of an object that was read, as places in `links[link].tokens`.
@@ -154,7 +125,7 @@ extension ObjectPool where D: AnyObject {
 
     @inlinable func stub(_ token: Int32) -> D {
         if let known = stubs[Int(token)] { return known }
-        let stub = stub(of: ids[Int(token)])
+        let stub = ownStubs.stub(of: ids[Int(token)])
         stubs[Int(token)] = stub
         return stub
     }
@@ -164,13 +135,13 @@ extension ObjectPool where D: AnyObject {
     where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         // Noted by this function, and a link has one type.
         if let known = links[link].target { return unsafeDowncast(known, to: ObjectPool<C>.self) }
-        guard let pool = core.knownTable(C.self)?.pool else { return nil }
+        guard let pool = (try? load.batch(C.self))?.pool else { return nil }
         links[link].target = pool
         return pool
     }
 }
 
-extension Table where D: AnyObject {
+extension LoadBatch where D: AnyObject {
     /// Takes objects into the load.
     @inlinable func offerObjects(_ dtos: [D]) {
         guard let pool else { return }
@@ -202,13 +173,13 @@ extension Table where D: AnyObject {
     }
 }
 
-extension Table {
+extension LoadBatch {
     /// What a load begins with is what it is offered first.
     @usableFromInline func noteRootIDs(_ ids: [D.ID]) {
         if pool?.roots == nil { pool?.roots = ids }
     }
 
-    /// A copy of an object that is not part of a load.
+    /// A copy of an object.
     func detached(_ dto: D) -> D {
         guard let pool else { return dto }
         return pool.copy(pool.access.token(pool, dto))
@@ -218,4 +189,23 @@ extension Table {
 extension Property {
     /// Whether it is a link from a class to another, by reference.
     var isObjectLink: Bool { link != nil && type is any DTO.Type }
+}
+
+/// What stands for objects that a copy links to: objects that have an id and nothing else.
+@usableFromInline final class ObjectStubs<D: Mappable>
+where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+    @usableFromInline let access: ObjectAccess<D>
+    /// Whether a link to this class is weak or unowned, so that what stands for an object has to be kept here.
+    var isKeeping = false
+    private var kept: [IDKey<D.ID>: D] = [:]
+
+    init(_ access: ObjectAccess<D>) { self.access = access }
+
+    @usableFromInline func stub(of id: D.ID) -> D {
+        guard isKeeping else { return access.stub(id) }
+        if let known = kept[IDKey(id)] { return known }
+        let stub = access.stub(id)
+        kept[IDKey(id)] = stub
+        return stub
+    }
 }

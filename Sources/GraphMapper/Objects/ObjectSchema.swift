@@ -62,7 +62,7 @@ where D: ObjectDTO, D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
                     },
                     isLive: isLive,
                     token: { pool, object in pool.token(of: object) },
-                    offerAll: { table, objects in table.offerObjects(objects) })
+                    offerAll: { batch, objects in batch.offerObjects(objects) })
             },
             encodeAll: { encoders, object, values in for encode in encoders { encode(object, &values) } },
             read: { _, _ in throw notDecoded(name) }, readAll: { _, _ in throw notDecoded(name) })
@@ -80,13 +80,13 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     let fill: @Sendable (D, RowReader<D>) throws -> Void
     @usableFromInline let isLive: @Sendable (D) -> Bool
     let token: @Sendable (ObjectPool<D>, D) -> Int32
-    let offerAll: @Sendable (Table<D>, [D]) -> Void
+    let offerAll: @Sendable (LoadBatch<D>, [D]) -> Void
 
     @usableFromInline init(
         copy: @escaping @Sendable (ObjectPool<D>, D, D.ID) -> D, stub: @escaping @Sendable (D.ID) -> D,
         fill: @escaping @Sendable (D, RowReader<D>) throws -> Void,
         isLive: @escaping @Sendable (D) -> Bool, token: @escaping @Sendable (ObjectPool<D>, D) -> Int32,
-        offerAll: @escaping @Sendable (Table<D>, [D]) -> Void
+        offerAll: @escaping @Sendable (LoadBatch<D>, [D]) -> Void
     ) {
         self.copy = copy
         self.stub = stub

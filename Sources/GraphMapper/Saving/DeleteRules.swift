@@ -92,7 +92,7 @@ extension SessionCore {
     }
 }
 
-extension Table {
+extension EntityTable {
     /// Deletes an object for the time being; false if it is deleted anyway.
     func hideObject(_ object: AnyObject) -> Bool {
         guard let model = object as? D.Model, !isDeleted(model) else { return false }
@@ -195,7 +195,7 @@ extension Table {
             let step = mapping.steps.first(where: { $0.property == inverse }), let named = step.named?(model),
             let owners = target(step)
         else { return false }
-        let known = holding(inverse).name(of: slot).flatMap(owners.object)
+        let known = inverseIndex(inverse).name(of: slot).flatMap(owners.object)
         return named !== known && named !== owner && !owners.isTaken(named, by: known)
             && snapshot(slot) != nil && !core.isDeletedAnywhere(named)
     }
@@ -226,7 +226,7 @@ extension SessionCore {
 extension StepTasks {
     /// What loaded links have led to, and no longer do, each with its owner; of links that `D`'s own row holds.
     @usableFromInline static func letGo<C: Mappable>(
-        _ table: Table<D>, _ core: SessionCore, _: C.Type, _ bit: UInt64, ids: (UnsafePointer<D>) -> [C.ID],
+        _ table: EntityTable<D>, _ core: SessionCore, _: C.Type, _ bit: UInt64, ids: (UnsafePointer<D>) -> [C.ID],
         linked: (D.Model) -> [AnyObject]
     ) -> [(AnyObject, AnyObject)] where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let targets = core.knownTable(C.self) else { return [] }
@@ -260,16 +260,16 @@ extension StepTasks {
 
     /// The same of links that the other side's foreign key holds.
     @usableFromInline static func letGoHeld<C: Mappable>(
-        _ table: Table<D>, _ core: SessionCore, _: C.Type, _ foreignKey: AnyKeyPath,
+        _ table: EntityTable<D>, _ core: SessionCore, _: C.Type, _ foreignKey: AnyKeyPath,
         key: (UnsafePointer<C>) -> D.ID?, linked: (D.Model) -> [AnyObject]
     ) -> [(AnyObject, AnyObject)] where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let targets = core.knownTable(C.self) else { return [] }
-        let holding = targets.holding(foreignKey)
+        let inverseIndex = targets.inverseIndex(foreignKey)
         var found: [(AnyObject, AnyObject)] = []
         for slot in targets.snapshots.indices {
             guard targets.snapshots.has(slot), let child = targets.model(at: slot),
                 let id = targets.withPointer(to: slot, of: targets.snapshots, key), let place = table.identity.slot(id),
-                let owner = table.model(at: place), !table.isDeleted(owner), holding.held(place, child),
+                let owner = table.model(at: place), !table.isDeleted(owner), inverseIndex.held(place, child),
                 !linked(owner).contains(where: { $0 === child })
             else { continue }
             found.append((child, owner))

@@ -46,7 +46,7 @@ struct PartialWalk {
     mutating func next() -> Int? { queue.popLast() }
 }
 
-extension Table {
+extension EntityTable {
     func markAsEdited(_ object: AnyObject) {
         guard let model = object as? D.Model else { return }
         editStamp += 1
@@ -55,7 +55,7 @@ extension Table {
 
     func startPartialWalk() {
         resetWalk()
-        for holding in holdings.values { holding.visited = [] }
+        for inverseIndex in inverseIndexes.values { inverseIndex.visited = [] }
         var partial = PartialWalk(firstNew: identity.models.count)
         walked = partial.firstNew
         for (model, _) in edited.values {
@@ -89,7 +89,7 @@ extension Table {
         for step in mapping.steps {
             guard let target = step.targets.first.flatMap({ core.tables[TypeKey($0)] }) else { continue }
             if step.named != nil, let property = step.property {
-                if let owner = holding(property).name(of: slot) { target.visit(owner) }
+                if let owner = inverseIndex(property).name(of: slot) { target.visit(owner) }
                 if let owner = step.named?(model) { target.visit(object: owner) }
             } else if let inverse = step.inverse, let linked = step.objects {
                 target.compareHeld(by: slot, inverse, linked(model))
@@ -99,10 +99,10 @@ extension Table {
 
     /// Compares what an owner's link has taken or let go of, if it has changed.
     func compare(heldBy owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) {
-        let holding = holding(foreignKey)
-        guard holding.pending[owner] != nil else { return }
+        let inverseIndex = inverseIndex(foreignKey)
+        guard inverseIndex.pending[owner] != nil else { return }
         let now = Set(objects.map(ObjectIdentifier.init))
-        let gone = Set(holding.held[owner] ?? []).subtracting(now)
+        let gone = Set(inverseIndex.held[owner] ?? []).subtracting(now)
         for object in objects {
             if let child = object as? D.Model, let slot = knownSlot(of: child) { compare(slot, foreignKey) }
         }
@@ -117,7 +117,7 @@ extension Table {
         // Whoever held it before may hold it still.
         let target = mapping.steps.first { $0.property == foreignKey }?.targets.first
         guard let owners = target.flatMap({ core.tables[TypeKey($0)] }) else { return }
-        if let owner = holding(foreignKey).name(of: slot) { owners.visit(owner) }
+        if let owner = inverseIndex(foreignKey).name(of: slot) { owners.visit(owner) }
     }
 
     func visitOwner(_ object: AnyObject) {

@@ -43,7 +43,7 @@ extension GraphSession {
     }
 }
 
-extension Table {
+extension EntityTable {
     /// What changes an object's key: in the backing, if it has a row, and then in the session. Nil if it has the id.
     func change(of object: AnyObject, to id: Any) throws -> (row: KeyChange?, follow: () -> Void)? {
         guard let model = object as? D.Model else { return nil }

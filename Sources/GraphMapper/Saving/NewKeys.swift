@@ -32,7 +32,7 @@ extension SessionCore {
     }
 }
 
-extension Table {
+extension EntityTable {
     var hasKeyGiver: Bool { keys != nil }
 
     /// Notes whether a new object is to have a key of the database's.

@@ -30,7 +30,7 @@ extension SessionCore {
     }
 }
 
-extension Table {
+extension EntityTable {
     /// What makes both sides of the links say the same that the table's foreign keys hold.
     func followingEdits() throws -> [() -> Void] { try mapping.steps.flatMap { try $0.relink?(self, core) ?? [] } }
 }
@@ -41,15 +41,15 @@ extension StepTasks {
     ///
     /// - Parameter owner: the owner that the graph gives to an object, as a save would have it.
     @usableFromInline static func relink<C: Mappable>(
-        _ table: Table<D>, _ from: AnyKeyPath, _ core: SessionCore, _ model: (D.Model) -> C.Model?,
+        _ table: EntityTable<D>, _ from: AnyKeyPath, _ core: SessionCore, _ model: (D.Model) -> C.Model?,
         _ set: @escaping (D.Model, C.Model?) -> Void, isFixed: Bool, owner: (D.Model, D?) throws -> Ref<C>?
     ) throws -> [() -> Void] where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         let owners = try core.table(C.self)
-        let holding = table.holding(from)
+        let inverseIndex = table.inverseIndex(from)
         var edits: [() -> Void] = []
         // By owner, what is to be in a link to one and was not.
         var takers: [Int: D.Model] = [:]
-        var moves: [Int: Holding.Moves] = [:]
+        var moves: [Int: InverseIndex.Moves] = [:]
         for slot in table.identity.models.indices {
             guard let object = table.model(at: slot), !table.isDeleted(object) else { continue }
             let ref = try owner(object, table.snapshot(slot))
@@ -58,10 +58,11 @@ extension StepTasks {
             // An owner that the session does not have, or that is deleted, may be taken in again.
             guard ref == nil ? !(model(object).map(owners.isDeleted) ?? false) : target != nil else { continue }
             if !isFixed, model(object) !== target { edits.append { set(object, target) } }
-            guard holding.edit != nil else { continue }
-            let holder = holding.owner(of: slot)
-            let isKnown = place.map { holding.isFilled($0) || owners.snapshot($0) == nil } ?? false
-            if let place, let target, isKnown, !holding.isList, holder != place || !holding.held(place, object),
+            guard inverseIndex.edit != nil else { continue }
+            let holder = inverseIndex.owner(of: slot)
+            let isKnown = place.map { inverseIndex.isFilled($0) || owners.snapshot($0) == nil } ?? false
+            if let place, let target, isKnown, !inverseIndex.isList,
+                holder != place || !inverseIndex.held(place, object),
                 let other = takers.updateValue(object, forKey: place)
             {
                 throw GraphError(
@@ -75,7 +76,7 @@ extension StepTasks {
             if let holder { moves[holder, default: .init()].leaving.insert(ObjectIdentifier(object)) }
             if let place, isKnown { moves[place, default: .init()].coming.append(object) }
         }
-        for (owner, moved) in moves { edits.append { holding.edit?(owner, moved.leaving, moved.coming) } }
+        for (owner, moved) in moves { edits.append { inverseIndex.edit?(owner, moved.leaving, moved.coming) } }
         return edits
     }
 }

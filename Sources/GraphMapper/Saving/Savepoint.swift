@@ -102,7 +102,6 @@ struct Memento {
     func restore() throws { try core.quietly { try putBack() } }
 
     private func putBack() throws {
-        core.startLoad()
         for takeBack in keys { takeBack() }
         for restore in tables { restore() }
         // What is edited now goes back to what was read, then what was edited then to what it was. Meanwhile nothing is
@@ -121,26 +120,26 @@ extension SessionCore {
     }
 }
 
-extension Table {
+extension EntityTable {
     /// What puts everything that the table knows back.
     func remembered() -> () -> Void {
         let (slots, models, deleted) = (identity.slots, identity.models, identity.deleted)
         let (dropped, replaced, evicted) = (identity.dropped, identity.replaced, identity.evicted)
         let (rows, filled, added, vanished) = (snapshots.copy(), filled, added, vanished)
-        let (edited, baselines, adoptable) = (edited, baselines, adoptable)
+        let (edited, baselines) = (edited, baselines)
         let elsewhere = elsewhere
-        let notes = holdings.mapValues { ($0.held, $0.named) }
+        let notes = inverseIndexes.mapValues { ($0.held, $0.named) }
         return { [self] in
             (identity.slots, identity.models, identity.deleted) = (slots, models, deleted)
             (identity.dropped, identity.replaced, identity.evicted) = (dropped, replaced, evicted)
             snapshots.set(to: rows)
             (self.filled, self.added, self.vanished) = (filled, added, vanished)
-            (self.edited, self.baselines, self.adoptable) = (edited, baselines, adoptable)
+            (self.edited, self.baselines) = (edited, baselines)
             self.elsewhere = elsewhere
             tracking?.keep(models.lazy.compactMap { $0 })
-            for (path, holding) in holdings {
-                holding.endWalk()
-                (holding.held, holding.named) = notes[path] ?? ([:], [])
+            for (path, inverseIndex) in inverseIndexes {
+                inverseIndex.endWalk()
+                (inverseIndex.held, inverseIndex.named) = notes[path] ?? ([:], [])
             }
         }
     }

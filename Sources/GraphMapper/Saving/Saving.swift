@@ -76,36 +76,35 @@ extension GraphSession {
         _ plan: (any ChangeSink) async throws -> WritePlan
     ) async throws -> ChangeSet {
         var committed = WritePlan()
+        var merged: Load?
         var resolver = ConflictResolver(committed, policy, core, merged: kept)
         do {
             try await required(backing).transaction { sink in
                 committed = try await plan(sink)
                 resolver = ConflictResolver(committed, policy, core, merged: kept)
                 try await resolver.apply(to: sink)
-                try await gather(resolver.merged, from: sink)
+                merged = try await read(resolver.merged, from: sink)
             }
         } catch {
-            core.startLoad()
             core.takeKeysBack()
             throw error
         }
         core.keyed = []
         core.commit(committed)
-        if !resolver.merged.isEmpty { try core.materialise() }
+        try merged?.materialise()
         return ChangeSet(resolver.applied)
     }
 
     /// Reads what a merge has written, in its own transaction: the models take it when the save has succeeded.
-    private func gather(_ rows: [(table: AnyTable, slot: Int)], from sink: any ChangeSink) async throws {
-        guard !rows.isEmpty, let source = sink as? any GraphSource else { return }
-        core.startLoad()
-        for row in rows { row.table.wantSlot(row.slot) }
-        core.noteRoots()
-        while try core.expand() || core.hasRequests {
-            for table in core.order where table.hasRequests { try await table.fetch(from: source) }
-        }
+    private func read(_ rows: [(table: AnyTable, slot: Int)], from sink: any ChangeSink) async throws -> Load? {
+        guard !rows.isEmpty, let source = sink as? any GraphSource else { return nil }
+        let load = Load(core)
+        for row in rows { load.phase(of: row.table).want(slot: row.slot) }
+        load.noteRoots()
+        try await load.gather(from: source)
         // Once all is stored it would be too late.
-        for table in core.order { try table.checkFixedProperties() }
+        for batch in load.all { try batch.checkFixedProperties() }
+        return load
     }
 }
 

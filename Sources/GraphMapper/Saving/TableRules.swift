@@ -101,7 +101,7 @@ extension SessionCore {
     }
 }
 
-extension Table {
+extension EntityTable {
     /// What a save may need to know of an updated row besides the columns that it writes.
     func note(_ old: D, _ new: D, in plan: inout WritePlan) {
         plan.whole.append { D.schema.insertion(of: new) }

@@ -99,7 +99,7 @@ extension SessionCore {
     }
 }
 
-extension Table {
+extension EntityTable {
     @usableFromInline func track(_ model: D.Model) { tracking?.follow(model) }
 
     /// Marks what has said that it is edited. From now on it says so again.
@@ -107,10 +107,5 @@ extension Table {
         guard let tracking else { return }
         for model in tracking.takeEdited() { markAsEdited(model) }
         for (model, _) in edited.values { tracking.follow(model) }
-    }
-
-    func followArrived() {
-        guard let tracking else { return }
-        for index in arrived { if let model = model(at: Int(slots[Int(index)])) { tracking.follow(model) } }
     }
 }

@@ -39,8 +39,8 @@ public struct Lazy<V: Storable>: Storable {
 /// What tells a ``Lazy`` whatever its value. It is the one conformer; a generic type cannot be asked for otherwise.
 package protocol LazyValue {
     /// One that has the value which these stored values are.
-    static func holding(_ values: [StoredValue]) throws -> any LazyValue
+    static func inverseIndex(_ values: [StoredValue]) throws -> any LazyValue
 }
 extension Lazy: LazyValue {
-    package static func holding(_ values: [StoredValue]) throws -> any LazyValue { Lazy(try V.decode(values)) }
+    package static func inverseIndex(_ values: [StoredValue]) throws -> any LazyValue { Lazy(try V.decode(values)) }
 }

@@ -166,7 +166,7 @@ public struct Schema<D>: Sendable {
         for place in properties.indices {
             guard let type = properties[place].type as? any LazyValue.Type else { continue }
             let width = properties[place].columns.count
-            lazies[place] = try type.holding(Array(rest.prefix(width)))
+            lazies[place] = try type.inverseIndex(Array(rest.prefix(width)))
             rest = rest.dropFirst(width)
         }
         return try make(answering: { lazies[$0] ?? dto[keyPath: properties[$0].path] })

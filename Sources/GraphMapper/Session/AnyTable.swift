@@ -4,29 +4,22 @@ public class AnyTable {
     /// The identity map, whatever its ids are.
     @usableFromInline final let held: HeldModels
     /// What the source last answered, or a save last wrote, by slot.
-    @usableFromInline final let snapshotRows: AnyRows
+    @usableFromInline final let snapshotRows: AnyRecordBuffer
     /// One bit a step: whether the model's link was ever filled.
     @exclusivity(unchecked) @usableFromInline final var filled: ContiguousArray<UInt64> = []
 
-    // Exclusivity is not checked at run time for what the loops touch (the checks were a tenth of a load): no closure of a
-    // mapping can reach a table, and a session is confined to one task.
-
-    /// The DTOs of the load under way, by index.
-    @usableFromInline final let incomingRows: AnyRows
-    /// Indices in the order in which their DTOs came.
-    @exclusivity(unchecked) @usableFromInline final var arrived: ContiguousArray<Int32> = []
-    /// For each step, the targets' indices, in the order of `arrived`; -1 for one that the session has.
-    @exclusivity(unchecked) @usableFromInline final var edges: [ContiguousArray<Int32>] = []
-    /// For each step, how many of `arrived` have had their links followed: always the first ones.
-    @exclusivity(unchecked) @usableFromInline final var followed: [Int] = []
-    @exclusivity(unchecked) @usableFromInline final var slots: ContiguousArray<Int32> = []
-    @exclusivity(unchecked) @usableFromInline final var unmade: [Int32] = []
     /// How many slots the walk under way has visited.
     @exclusivity(unchecked) final var walked = 0
 
-    init(_ core: SessionCore, _ held: HeldModels, _ snapshots: AnyRows, _ incoming: AnyRows) {
-        (self.core, self.held, snapshotRows, incomingRows) = (core, held, snapshots, incoming)
+    /// Where it stands among the session's tables.
+    let place: Int
+
+    init(_ core: SessionCore, _ held: HeldModels, _ snapshots: AnyRecordBuffer, place: Int) {
+        (self.core, self.held, snapshotRows, self.place) = (core, held, snapshots, place)
     }
+
+    /// What a load gathers of the type.
+    func newBatch(_ load: Load) -> any LoadPhase { preconditionFailure("implemented by the one subclass") }
 
     /// Makes the slot's snapshot and mask addressable.
     @usableFromInline final func grow(to count: Int) {
@@ -35,53 +28,17 @@ public class AnyTable {
         while filled.count < count { filled.append(0) }
     }
 
-    /// Whether a link keeps what the model has, which is noted.
-    @usableFromInline func keepsLink(_ step: Int, _ slot: Int, _ model: AnyObject) -> Bool { false }
-
     var recordType: ObjectIdentifier { ObjectIdentifier(Never.self) }
-    var dtoType: (any DTO.Type)? { nil }
+    var dtoType: any DTO.Type { preconditionFailure("implemented by the one subclass") }
     var columnTargets: [any DTO.Type] { [] }
-    var hasUnexpanded: Bool { false }
-    var hasRequests: Bool { false }
-    var hasUnmade: Bool { false }
-    var hasConflict: Bool { false }
-    /// Takes this copy of an object before all others.
-    func prefer(_ dto: Any) {}
-    /// Lets copies that differ from the first be.
-    func ignoreCopies() {}
     func holds(_ model: AnyObject) -> Bool { false }
     /// The class of its models.
     var modelType: AnyClass { AnyTable.self }
     /// Whether its models are of a class that this table's are a superclass of.
     func isBase(of other: AnyTable) -> Bool { false }
-    func wantAll() {}
-    func requireLoaded() throws {}
-    func startLoad() {}
-    /// Lets go of the objects that copies were made of.
-    func releaseObjects() {}
-    func endLevel() {}
-    /// The first indices of a load are those of its roots.
-    var rootCount: Int32 { 0 }
-    func noteRoots() {}
-    func label(of index: Int32) -> String { "" }
-    func gatherLinks(into links: inout LoadedLinks) {}
-    func expand() throws {}
-    /// The links to a type, each with how many objects it named; nil for one that the other side holds.
-    func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] { [] }
-    func fetch(from source: any GraphSource) async throws {}
-    func fetch(from source: any ImmediateSource) throws {}
-    func checkGathered() throws {}
-    func makeModels() throws -> Bool { false }
-    func unmake() {}
     var name: String { "" }
-    /// What the initializer of the object with this id waits for.
-    func need(of id: String) -> NotYet? { nil }
     func dropDeleted() {}
     func forgetDropped() {}
-    func needsCycle() -> GraphError { GraphError(.cycle, "") }
-    func readFields() throws {}
-    func linkModels() throws {}
-    func finishLoad() throws {}
     func startWalk() {}
     /// Makes links follow what back-references have moved.
     func moveHeld() {}
@@ -136,17 +93,10 @@ public class AnyTable {
     func rememberKeys() -> () -> Void { {} }
     func relinking() throws -> [() -> Void] { [] }
     // Graphs that were edited elsewhere.
-    /// The ids that the load under way has come to, a `ContiguousArray`; nil for none.
-    var namedIDs: Any? { nil }
-    /// The ids of the DTOs that have come to the load under way, a `ContiguousArray`; nil for none.
-    var arrivedIDs: Any? { nil }
-    var hasArrived: Bool { false }
     /// The model's properties that the row has.
     var rowPaths: [AnyKeyPath] { [] }
-    func takeForEdits(_ ids: Any) -> () -> [TakenBack] { { [] } }
     var modelPaths: [AnyKeyPath] { [] }
     func forgetSaid(_ ids: Any) {}
-    func fetch(_ ids: Any, from source: any GraphSource) async throws {}
     func keyValues(of object: AnyObject) -> [StoredValue] { [] }
     func takeBackEdits(of paths: Set<AnyKeyPath>) throws -> [TakenBack] { [] }
     // Taking the graph apart.
@@ -160,7 +110,7 @@ public class AnyTable {
     func isHeldOnlyHere(_ slot: Int) -> Bool { false }
     func slotsHeldOnlyHere() -> [Int] { [] }
     func isAsStored(_ slot: Int) -> Bool { false }
-    func slot(holding object: AnyObject) -> Int? { nil }
+    func slot(inverseIndex object: AnyObject) -> Int? { nil }
     /// Whether the session has another object of the same id.
     func isOther(_ object: AnyObject) -> Bool { false }
     func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool { true }
@@ -183,11 +133,7 @@ public class AnyTable {
     var rules: TableRules? { nil }
     func keySlots() -> [[StoredValue]: Int] { [:] }
     func idText(_ slot: Int) -> String { "" }
-    func wantSlot(_ slot: Int) {}
-    func checkFixedProperties() throws {}
     func addVanished(_ ids: Any) throws {}
-    /// Moves objects that another writer has given to other owners between these owners' links.
-    func moveStrays() {}
     /// Lets an object be deleted, or not; false if it is so already.
     func mark(_ slot: Int, isDeleted: Bool) -> Bool { false }
     /// Lets rules not delete an object while a save is under way.
@@ -198,16 +144,12 @@ public class AnyTable {
     /// Whether the app has deleted any object since the last save.
     var hasDeletions: Bool { false }
     func lookUp(in source: any GraphSource) async throws -> Bool { false }
-    func wantFound() {}
     func endLookUp() {}
     // Rows that another writer has deleted.
-    var hasVanishing: Bool { false }
     func hideVanished() {}
     func showVanished() {}
     // What the app asks about one object.
     func state(of model: AnyObject) -> GraphSession.ObjectState? { nil }
-    func want(_ model: AnyObject) throws {}
-    func want(key: [StoredValue]) throws {}
     func isLoaded(_ model: AnyObject, _ path: AnyKeyPath) throws -> Bool { false }
     func clear(_ model: AnyObject, _ path: AnyKeyPath) throws {}
     func requireLink(_ path: AnyKeyPath) throws {}
@@ -220,14 +162,15 @@ public class AnyTable {
     func makeRecord(of model: AnyObject) throws {}
     func forgetRecords() {}
     func forgetPending() {}
-    func rollBack() throws {}
-    func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {}
-    func identity(of dto: Any) -> ObjectIdentifier? { nil }
+    func rollBack(_ arriving: Set<ObjectIdentifier>) throws {}
     // What the tables of one model tell each other.
-    var objectsUnderWay: [AnyObject] { [] }
-    func forgetUnsaved() {}
+    func forgetUnsaved(_ arriving: Set<ObjectIdentifier>) {}
+    /// Whether a link leads to objects of a type whose foreign keys hold it.
+    func isOwner(of target: ObjectIdentifier) -> Bool { false }
+    /// Asks for the found rows of objects that came by another DTO type.
+    func wantFound(_ load: Load) throws {}
+    func stashEdits(_ ids: Any) -> () -> [TakenBack] { { [] } }
     func forgetUndone(_ objects: Set<ObjectIdentifier>?) {}
-    func rollBackArrived() throws {}
     func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { nil }
     func said(of model: AnyObject, _ path: AnyKeyPath) -> Said? { nil }
     func hasSnapshot(of model: AnyObject) -> Bool { false }
@@ -238,12 +181,9 @@ public class AnyTable {
     func linked(by model: AnyObject, _ path: AnyKeyPath) -> [AnyObject]? { nil }
     /// Notes what the session has taken from another table's DTO of the model.
     func noteTaken(_ model: AnyObject, from other: AnyTable) {}
-    func tellTaken() {}
     /// The model's properties that the mapping reads, links aside.
     var fieldPaths: [AnyKeyPath] { [] }
     var hasBaselines: Bool { false }
     func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) {}
     func noteSaid(_ slot: Int, _ path: AnyKeyPath) {}
-    func nameOf(_ dto: Any) -> String? { nil }
-    func describe(_ dto: Any) -> DTODescription? { nil }
 }

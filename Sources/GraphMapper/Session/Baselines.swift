@@ -1,6 +1,6 @@
 /// What models had in properties of which the DTOs that came leave something open. What differs from it has changed
 /// since.
-extension Table {
+extension EntityTable {
     /// Notes what a property has now.
     @usableFromInline func noteBaseline(_ path: AnyKeyPath, _ slot: Int, _ value: Any) {
         baselines[path, default: [:]][slot] = value
@@ -23,60 +23,5 @@ extension Table {
     func forgetBaselines(_ slot: Int) {
         for path in baselines.keys { baselines[path]?[slot] = nil }
         for path in elsewhere.keys { elsewhere[path]?.remove(slot) }
-    }
-
-    // MARK: While a load gathers
-
-    /// Adds to a DTO of the load what a copy of it says and it does not.
-    @usableFromInline func fill(_ index: Int, from copy: D) {
-        guard let known = incoming[index] else { return }
-        do { incoming[index] = try filled(known, from: copy, isLater: false) } catch { filling = filling ?? error }
-    }
-
-    /// A DTO with what another one of the same object says and it does not.
-    private func filled(_ dto: D, from other: D, isLater: Bool) throws -> D {
-        var added: [Int: Any] = [:]
-        for (place, entry) in mapping.entries.enumerated() {
-            guard let entry, let gap = mapping.steps[entry].gap else { continue }
-            if let value = try gap.filled(dto, other, isLater) { added[place] = value }
-        }
-        guard !added.isEmpty else { return dto }
-        return try D.schema.make { added[$0] ?? dto[keyPath: D.schema.properties[$0].path] }
-    }
-
-    /// Makes DTOs that say also what those of earlier loads have said. The models take only what the new ones say.
-    func fillFromEarlier() throws {
-        guard mapping.hasGaps else { return }
-        if let filling { throw filling }
-        for index in arrived {
-            guard let dto = incoming[Int(index)], let old = identity.slot(ids[Int(index)]).flatMap(snapshot) else {
-                continue
-            }
-            gapless[Int(index)] = try filled(dto, from: old, isLater: true)
-        }
-    }
-
-    func takeGapless() {
-        for (index, dto) in gapless { incoming[index] = dto }
-        gapless = [:]
-    }
-
-    /// Notes what the models have in fields that the DTOs of the load leave open, when everything is linked.
-    func noteGaps() {
-        guard mapping.hasGaps else { return }
-        let gaps = mapping.steps.compactMap { step in step.gap.flatMap { $0.undo == nil ? nil : (step, $0) } }
-        for index in arrived {
-            let slot = Int(slots[Int(index)])
-            guard let dto = incoming[Int(index)], let model = model(at: slot) else { continue }
-            for (step, gap) in gaps {
-                guard let path = step.property else { continue }
-                // Of a value that does not encode nothing is noted: it counts as changed, and a save says what is wrong.
-                if !withUnsafePointer(to: dto, gap.isOpen) {
-                    baselines[path]?[slot] = nil
-                } else if baselines[path]?[slot] == nil, let now = try? step.value(of: model, nil, core) {
-                    noteBaseline(path, slot, now)
-                }
-            }
-        }
     }
 }

@@ -1,5 +1,5 @@
 /// The DTOs of models: what the steps answer, handed to the schema's closure.
-extension Table {
+extension EntityTable {
     /// Where the properties of a DTO come from.
     enum Composition {
         /// The model, but for links that the session has not loaded: they are as in the snapshot.

@@ -32,7 +32,7 @@ extension SessionCore {
     }
 }
 
-extension Table {
+extension EntityTable {
     /// Every model that the table holds, for whatever reason.
     func heldModels() -> [AnyObject] {
         identity.models.compactMap { $0 } + Array(identity.dropped.values) + Array(added) + edited.values.map(\.model)
@@ -52,14 +52,12 @@ extension Table {
 
     /// Makes the table what it was when the session was made.
     func forgetEverything() {
-        startLoad()
-        releaseObjects()
         forgetPending()
         (identity.slots, identity.models, identity.evicted) = (IDIndex(), [], [:])
         snapshots.removeAll()
         (filled, vanished, edited) = ([], [], [:])
         (records, rows, inserting, baselines) = ([:], [:], [], [:])
-        for holding in holdings.values { holding.forgetAll() }
+        for inverseIndex in inverseIndexes.values { inverseIndex.forgetAll() }
         tracking?.keep([])
     }
 }

@@ -21,30 +21,26 @@ extension GraphSession {
         try validate()
         await acquire()
         defer { release() }
-        try await read(.keepingChanges) {
+        try await read(.keepingChanges) { load in
             for table in core.order where table.isStored {
                 guard let written = rows[table.name] else { continue }
                 for owner in core.order where owner.isStored {
-                    if owner.links(to: table.recordType).contains(where: { $0.count == nil }) { owner.wantAll() }
+                    if owner.isOwner(of: table.recordType) { load.phase(of: owner).wantAll() }
                 }
                 switch written {
-                case .all: table.wantAll()
-                case .keys(let keys): for key in keys { try table.want(key: key) }
+                case .all: load.phase(of: table).wantAll()
+                case .keys(let keys): for key in keys { try load.phase(of: table).want(key: key) }
                 }
             }
         }
     }
 }
 
-extension Table {
-    /// Reads a row again if the session holds its object.
-    func wantHeld(_ key: [StoredValue]) throws {
-        let rows = LinkRows()
-        for value in key { rows.append(value) }
-        let id = try rows.withCursor { cells in
-            var position = RowPosition()
-            return try D.ID.read(cells, at: &position)
+extension EntityTable {
+    /// Whether a link leads to objects of a type whose foreign keys hold it.
+    func isOwnerOf(_ target: ObjectIdentifier) -> Bool {
+        mapping.steps.contains { step in
+            step.inverse != nil && step.targets.contains { ObjectIdentifier($0) == target }
         }
-        if let slot = identity.slot(id), snapshot(slot) != nil { _ = want(id) }
     }
 }

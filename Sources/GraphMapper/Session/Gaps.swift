@@ -45,7 +45,7 @@ struct SlotNumbers {
     func moved(_ slots: Set<Int>) -> Set<Int> { Set(slots.compactMap { self[$0] }) }
 }
 
-extension Table {
+extension EntityTable {
     /// Numbers the slots of the identity map that are used.
     func numberedSlots() -> SlotNumbers {
         var numbers = SlotNumbers()
@@ -64,15 +64,15 @@ extension Table {
         vanished = own.moved(vanished)
         baselines = baselines.mapValues(own.moved)
         elsewhere = elsewhere.mapValues(own.moved)
-        for (path, holding) in holdings {
+        for (path, inverseIndex) in inverseIndexes {
             let owners = D.schema.property(at: path)?.link.flatMap { core.tables[TypeKey($0.record)] }
             guard let owners, let others = numbers[ObjectIdentifier(owners.identityMap)] else { continue }
-            holding.renumber(own, owners: others)
+            inverseIndex.renumber(own, owners: others)
         }
     }
 }
 
-extension Holding {
+extension InverseIndex {
     fileprivate func renumber(_ objects: SlotNumbers, owners: SlotNumbers) {
         startWalk()
         endWalk()

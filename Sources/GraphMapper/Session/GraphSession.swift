@@ -55,11 +55,9 @@ public final class GraphSession {
         self.retention = retention
         for mapping in mappings { mapping.register(in: core) }
         for table in core.order {
-            if let type = table.dtoType {
-                table.isStored = !(type is any KeylessDTO.Type) && backing?.stores(type) ?? true
-            }
-            table.attach()
+            table.isStored = !(table.dtoType is any KeylessDTO.Type) && backing?.stores(table.dtoType) ?? true
         }
+        for table in core.order { table.attach() }
         if let backing {
             core.uniqueColumns = { backing.uniqueColumns(of: $0) }
             core.defersForeignKeys = { backing.defersForeignKeys }
@@ -99,14 +97,7 @@ public final class GraphSession {
         try validate()
         try notBusy()
         defer { relax() }
-        return try mapLoaded(dtos, duplicates)
-    }
-
-    /// The same while the session is held.
-    func mapLoaded<D: Mappable>(
-        _ dtos: [D], _ duplicates: DuplicatePolicy, _ loading: Loading = .all
-    ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try load(dtos, loading, duplicates) { try core.requireLoaded() }
+        return try core.map(dtos, duplicates)
     }
 
     /// Loads the DTOs that `roots` fetches, and what they link to as far as `loading` says, from one snapshot of the
@@ -119,23 +110,23 @@ public final class GraphSession {
         _ roots: (any GraphSource) async throws -> [D]
     ) async throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
-        let table = try core.table(D.self)
         await acquire()
         defer { release() }
-        var loaded: [D] = []
+        var models: [D.Model] = []
         try await required(backing).snapshot { source in
-            core.startLoad()
-            core.loading = loading
-            defer { endLoad() }
-            loaded = try await roots(source)
-            try await gather(table, loaded, from: source)
-            if duplicates != .fail, core.hasConflict, core.choose(duplicates, among: loaded.map { (D.self, $0) }) {
-                try await gather(table, loaded, from: source)
-                core.ignoreCopies()
+            var load = Load(core, loading)
+            let roots = try await roots(source)
+            try load.start(roots)
+            try await load.gather(from: source)
+            if let again = load.choosing(duplicates, among: roots) {
+                load = again
+                try load.start(roots)
+                try await load.gather(from: source)
+                load.ignoreCopies()
             }
-            try materialise(loaded)
+            models = try load.finish(roots)
         }
-        return try table.models(of: loaded)
+        return models
     }
 
     /// Loads what the DTOs link to, as far as `loading` says, from a source that answers at once: inside a transaction, for
@@ -150,9 +141,7 @@ public final class GraphSession {
         try validate()
         try notBusy()
         defer { relax() }
-        return try load(roots, loading, duplicates) {
-            for table in core.order where table.hasRequests { try table.fetch(from: source) }
-        }
+        return try core.load(roots, loading, duplicates) { try $0.gather(from: source) }
     }
 
     /// The object with this id: from the session if it has it, without a query, else from the backing.
@@ -181,50 +170,6 @@ public final class GraphSession {
     ) throws -> D.Model? where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         if let known = try loaded(type, id) { return known }
         return try load(source.fetchNow(type, ids: [id]), loading: loading, from: source).first
-    }
-
-    private func load<D: Mappable>(
-        _ roots: [D], _ loading: Loading, _ duplicates: DuplicatePolicy, _ fetch: () throws -> Void
-    ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        let table = try core.table(D.self)
-        core.startLoad()
-        core.loading = loading
-        defer { endLoad() }
-        func gather() throws {
-            start(table, roots)
-            try table.checkLimit()
-            while try core.expand() { try fetch() }
-        }
-        try gather()
-        if duplicates != .fail, core.hasConflict, core.choose(duplicates, among: roots.map { (D.self, $0) }) {
-            try gather()
-            core.ignoreCopies()
-        }
-        try materialise(roots)
-        return try table.models(of: roots)
-    }
-
-    private func gather<D: Mappable>(_ table: Table<D>, _ roots: [D], from source: any GraphSource) async throws {
-        start(table, roots)
-        try table.checkLimit()
-        while try core.expand() {
-            for table in core.order where table.hasRequests { try await table.fetch(from: source) }
-        }
-    }
-
-    func start<D: Mappable>(_ table: Table<D>, _ roots: [D]) {
-        table.offerAll(roots)
-        core.noteRoots()
-    }
-
-    func endLoad() {
-        core.loading = .all
-        core.releaseObjects()
-    }
-
-    private func materialise<D: Mappable>(_ roots: [D]) throws {
-        if core.hasConflict, let conflict = Certificate.find(roots.map { (D.self, $0) }, core) { throw conflict }
-        try core.materialise()
     }
 
     // MARK: Writing back
@@ -262,7 +207,7 @@ public final class GraphSession {
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
         let table = try core.table(type)
-        return try table.pool == nil ? table.record(of: model) : table.wholeRecord(of: model)
+        return try table.stubs == nil ? table.record(of: model) : table.wholeRecord(of: model)
     }
 
     /// The id of a model.
@@ -296,8 +241,25 @@ public final class GraphSession {
 }
 
 extension SessionCore {
-    var hasConflict: Bool { order.contains { $0.hasConflict } }
+    /// Maps DTOs whose links are nested, or lead to objects that the session has.
+    func map<D: Mappable>(_ dtos: [D], _ duplicates: DuplicatePolicy, _ loading: Loading = .all) throws -> [D.Model]
+    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try load(dtos, loading, duplicates) { try $0.gatherNested() }
+    }
 
-    /// For loads without a source: everything asked for must be there already.
-    func requireLoaded() throws { for table in order { try table.requireLoaded() } }
+    /// Loads DTOs, and what they lead to, without waiting.
+    func load<D: Mappable>(
+        _ roots: [D], _ loading: Loading, _ duplicates: DuplicatePolicy, _ gather: (Load) throws -> Void
+    ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        var load = Load(self, loading)
+        try load.start(roots)
+        try gather(load)
+        if let again = load.choosing(duplicates, among: roots) {
+            load = again
+            try load.start(roots)
+            try gather(load)
+            load.ignoreCopies()
+        }
+        return try load.finish(roots)
+    }
 }

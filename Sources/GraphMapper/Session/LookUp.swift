@@ -11,24 +11,24 @@ extension GraphSession {
         }
         guard isFound else { return false }
         // What came by another DTO type says only so much of a row: the rest is loaded.
-        try await read(.keepingChanges) { for table in core.order { table.wantFound() } }
+        try await read(.keepingChanges) { load in for table in core.order { try table.wantFound(load) } }
         return true
     }
 }
 
-extension Table {
+extension EntityTable {
     /// Asks for the found rows of objects that came by another DTO type.
-    func wantFoundRows() {
+    func wantFoundRows(_ load: Load) throws {
         for row in rows.values {
             guard let slot = identity.slot(row.id), snapshot(slot) == nil, isKnownElsewhere(slot) else { continue }
-            _ = want(row.id)
+            _ = try load.batch(D.self).want(row.id)
         }
     }
 
     func findRows(in source: any GraphSource) async throws -> Bool {
         rows = [:]
-        defer { core.releaseObjects() }
-        for row in try await source.fetch(D.self, ids: inserting).map(detached) { rows[IDKey(row.id)] = row }
+        let batch = try Load(core).batch(D.self)
+        for row in try await source.fetch(D.self, ids: inserting).map(batch.detached) { rows[IDKey(row.id)] = row }
         return !rows.isEmpty
     }
 

@@ -37,8 +37,8 @@ extension GraphSession {
             let named = try names(in: dtos)
             try await loadStored(named)
             let edits = try core.order.filter(\.isStored).flatMap { try $0.takeBackEdits(of: named.paths) }
-            let records = named.records.map { $0.table.takeForEdits($0.ids) }
-            let models = try mapLoaded(dtos, duplicates, records.isEmpty ? .all : .only(Array(named.paths)))
+            let records = named.records.map { $0.table.stashEdits($0.ids) }
+            let models = try core.map(dtos, duplicates, records.isEmpty ? .all : .only(Array(named.paths)))
             for (table, ids) in named.ids { try table.addVanished(ids) }
             try settle(records.flatMap { $0() } + edits, policy)
             return models
@@ -49,20 +49,14 @@ extension GraphSession {
     /// a change of the app's.
     private func names<D: Mappable>(in dtos: [D]) throws -> NamedObjects
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        core.startLoad()
         // What only on-demand links of the graph lead to is named, too.
-        core.loading = .following(core.order.flatMap(\.modelPaths))
-        defer {
-            core.startLoad()
-            core.loading = .all
-            core.releaseObjects()
-        }
-        start(try core.table(D.self), dtos)
-        _ = try core.expand()
+        let load = Load(core, .following(core.order.flatMap(\.modelPaths)))
+        try load.start(dtos)
+        try load.expandNested()
         var named = NamedObjects()
-        for table in core.order {
-            guard let ids = table.namedIDs else { continue }
-            if let arrived = table.arrivedIDs {
+        for batch in load.all {
+            let (table, ids) = (batch.table, batch.namedIDs)
+            if batch.hasArrived {
                 guard !table.isStored || !(table.dtoType is AnyObject.Type) else {
                     throw GraphError(
                         .misuse,
@@ -70,7 +64,11 @@ extension GraphSession {
                             + "session", type: table.name)
                 }
                 named.paths.formUnion(table.isStored ? table.rowPaths : table.modelPaths)
-                if table.isStored { named.records.append((table, arrived)) } else { table.forgetSaid(ids) }
+                if table.isStored {
+                    named.records.append((table, batch.arrivedIDs))
+                } else {
+                    table.forgetSaid(ids)
+                }
             }
             for stored in core.sharing(table) where stored.isStored { named.ids.append((stored, ids)) }
         }
@@ -79,15 +77,11 @@ extension GraphSession {
 
     private func loadStored(_ named: NamedObjects) async throws {
         try await required(backing).snapshot { source in
-            core.startLoad()
-            core.loading = .following(Array(named.paths))
-            defer { endLoad() }
-            for (table, ids) in named.ids { try await table.fetch(ids, from: source) }
-            core.noteRoots()
-            while try core.expand() || core.hasRequests {
-                for table in core.order where table.hasRequests { try await table.fetch(from: source) }
-            }
-            try core.materialise()
+            let load = Load(core, .following(Array(named.paths)))
+            for (table, ids) in named.ids { try await load.phase(of: table).fetch(ids, from: source) }
+            load.noteRoots()
+            try await load.gather(from: source)
+            try load.materialise()
         }
     }
 
@@ -132,7 +126,7 @@ struct TakenBack {
 }
 
 /// What a merge does with the records of what the app has edited.
-extension Table {
+extension EntityTable {
     /// Forgets what payloads have said of objects that a record has brought, too.
     func forgetStoredPayloads(_ ids: Any) {
         let stored = core.sharing(self).filter(\.isStored)
@@ -148,7 +142,7 @@ extension Table {
     /// - Returns: what makes them that when they have come, and answers those that were made of another version.
     func takingForEdits(_ ids: Any) -> () -> [TakenBack] {
         let backs = mapping.steps.compactMap { step in
-            step.named == nil ? nil : step.property.map { holding($0) }
+            step.named == nil ? nil : step.property.map { inverseIndex($0) }
         }
         let stored = (ids as? ContiguousArray<D.ID> ?? []).map { id in
             let slot = identity.slot(id)

@@ -17,7 +17,7 @@ extension GraphSession {
     ///
     /// Complexity: O(properties).
     public func state(of model: AnyObject) -> ObjectState? {
-        let tables = core.tables(holding: model)
+        let tables = core.tables(inverseIndex: model)
         let stored = tables.filter(\.isStored)
         let states = (stored.isEmpty ? tables : stored).compactMap { $0.state(of: model) }
         let state =
@@ -45,19 +45,12 @@ extension GraphSession {
     }
 }
 
-extension Table {
+extension EntityTable {
     func link(_ path: AnyKeyPath) throws -> StepTasks<D> {
         guard let step = mapping.steps.first(where: { $0.modelPath == path && $0.link != nil }) else {
             throw GraphError(.misuse, "\(path) is not a link of the mapping", type: D.schema.name)
         }
         return step
-    }
-
-    func wantKnown(_ model: AnyObject) throws {
-        guard let model = model as? D.Model, let slot = knownSlot(of: model), snapshot(slot) != nil else {
-            throw GraphError(.misuse, "the session has not loaded it; load or save it first", type: D.schema.name)
-        }
-        _ = want(mapping.idOf(model))
     }
 
     func objectState(_ model: AnyObject) -> GraphSession.ObjectState? {
@@ -120,18 +113,6 @@ extension Table {
     /// Back-references follow what is written.
     func settle(_ dto: D, _ model: D.Model, _ plan: inout WritePlan) {
         for settle in settlers { plan.settle.append(settle(dto, model, core)) }
-    }
-
-    /// Takes what the app has put into links that it had not loaded out of the way of a load.
-    func setAside(_ step: StepTasks<D>) -> [() -> Void] {
-        guard let setAside = step.setAside else { return [] }
-        var putBack: [() -> Void] = []
-        for index in arrived {
-            let slot = Int(slots[Int(index)])
-            guard snapshots.has(slot), filled[slot] & step.bit == 0, let model = model(at: slot) else { continue }
-            putBack.append(setAside(model, slot, core))
-        }
-        return putBack
     }
 
     @usableFromInline func evicted(_ model: D.Model) -> GraphError {

@@ -38,10 +38,9 @@ extension SessionCore {
     }
 
     func forgetRecords() { for table in order { table.forgetRecords() } }
-    func releaseObjects() { for table in order { table.releaseObjects() } }
 }
 
-extension Table {
+extension EntityTable {
     /// The DTO of a model, complete: nested values, or objects linked to each other as the models are.
     func wholeRecord(of model: D.Model) throws -> D {
         if let known = records[ObjectIdentifier(model)] { return known }
@@ -59,8 +58,8 @@ extension Table {
     /// nothing else.
     @usableFromInline func target(_ model: D.Model) throws -> D {
         if let known = records[ObjectIdentifier(model)] { return known }
-        guard let pool else { return try record(of: model) }
-        return pool.stub(of: mapping.idOf(model))
+        guard let stubs else { return try record(of: model) }
+        return stubs.stub(of: mapping.idOf(model))
     }
 
     func modelsNested(in model: AnyObject) throws -> [(table: AnyTable, model: AnyObject)] {
@@ -71,15 +70,15 @@ extension Table {
     }
 
     func startObject(of model: AnyObject) -> Bool {
-        guard let pool, let model = model as? D.Model else { return false }
-        records[ObjectIdentifier(model)] = pool.access.stub(mapping.idOf(model))
+        guard let stubs, let model = model as? D.Model else { return false }
+        records[ObjectIdentifier(model)] = stubs.access.stub(mapping.idOf(model))
         return true
     }
 
     func finishRecord(of model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
-        if let object = records[ObjectIdentifier(model)], let pool {
-            try compose(whole: model) { try pool.access.fill(object, $0) }
+        if let object = records[ObjectIdentifier(model)], let stubs {
+            try compose(whole: model) { try stubs.access.fill(object, $0) }
         } else {
             records[ObjectIdentifier(model)] = try composeWhole(model)
         }

@@ -20,12 +20,16 @@ extension GraphSession {
     ///
     /// An object whose row has vanished leaves the links of the others and counts as deleted: see ``state(of:)``.
     public func refresh(_ mode: RefreshMode = .keepingChanges) async throws {
-        try await reload(mode) { for table in self.core.order where table.isStored { table.wantAll() } }
+        try await reload(mode) { [core] load in
+            for table in core.order where table.isStored { load.phase(of: table).wantAll() }
+        }
     }
 
     /// Reads one object again, and what loads reach from it.
     public func refresh(_ model: AnyObject, _ mode: RefreshMode = .keepingChanges) async throws {
-        try await reload(mode, isWhole: false) { try self.core.storedTable(for: model).want(model) }
+        try await reload(mode, isWhole: false) { [core] load in
+            try load.phase(of: core.storedTable(for: model)).want(model)
+        }
     }
 
     /// Follows a link of a model, which need not be loaded so far: what an on-demand link holds. What the app has put
@@ -36,17 +40,17 @@ extension GraphSession {
 
     /// The same for many models, with one query a level.
     public func load<M: AnyObject>(_ models: [M], _ path: PartialKeyPath<M>) async throws {
-        try await reload(.keepingChanges, following: [path]) {
+        try await reload(.keepingChanges, following: [path]) { [core] load in
             for model in models {
-                let table = try self.core.storedTable(for: model)
+                let table = try core.storedTable(for: model)
                 try table.requireLink(path)
-                try table.want(model)
+                try load.phase(of: table).want(model)
             }
         }
     }
 
     private func reload(
-        _ mode: RefreshMode, following: [AnyKeyPath] = [], isWhole: Bool = true, _ want: () throws -> Void
+        _ mode: RefreshMode, following: [AnyKeyPath] = [], isWhole: Bool = true, _ want: (Load) throws -> Void
     ) async throws {
         try validate()
         await acquire()
@@ -58,67 +62,34 @@ extension GraphSession {
     ///
     /// - Parameter isWhole: whether changes of what is not read are discarded, too.
     func read(
-        _ mode: RefreshMode, following: [AnyKeyPath] = [], isWhole: Bool = true, _ want: () throws -> Void
+        _ mode: RefreshMode, following: [AnyKeyPath] = [], isWhole: Bool = true, _ want: (Load) throws -> Void
     ) async throws {
         try await required(backing).snapshot { source in
-            core.startLoad()
-            core.loading = .following(following)
-            core.merge = mode.merge
+            let load = Load(core, .following(following), merge: mode.merge)
             if mode.isDiscarding {
-                core.beforeTouching = { [core] in try isWhole ? core.rollBack() : core.rollBackArrived() }
+                load.beforeTouching = { [core, unowned load] in
+                    try isWhole ? core.rollBack(during: load) : core.rollBackArrived(load)
+                }
             }
-            defer {
-                core.loading = .all
-                core.merge = nil
-                core.beforeTouching = nil
-                core.releaseObjects()
-            }
-            try want()
-            core.noteRoots()
-            while try core.expand() || core.hasRequests {
-                for table in core.order where table.hasRequests { try await table.fetch(from: source) }
-            }
-            try core.materialise()
+            try want(load)
+            load.noteRoots()
+            try await load.gather(from: source)
+            try load.materialise()
         }
     }
 }
 
 extension SessionCore {
-    var hasRequests: Bool { order.contains { $0.hasRequests } }
-
     /// The table that an object is read and written through.
     func storedTable(for model: AnyObject) throws -> AnyTable {
-        let tables = tables(holding: model).filter(\.isStored)
+        let tables = tables(inverseIndex: model).filter(\.isStored)
         let known = tables.first { $0.state(of: model).map { $0 != .new } ?? false }
         guard let table = known ?? tables.first else { return try anyTable(for: model) }
         return table
     }
 }
 
-extension Table {
-    /// What becomes of a property that the app has changed.
-    @usableFromInline
-    func settle(
-        _ step: StepTasks<D>, _ slot: Int, _ model: D.Model, _ theirs: UnsafePointer<D>,
-        _ read: (UnsafePointer<D>, D.Model) throws -> Void
-    ) throws {
-        // A value of the app's that does not encode is kept, and a save says what is wrong with it.
-        guard let merge = core.merge, let isSame = step.isSame, let old = snapshots[slot],
-            let place = place(of: step), withUnsafePointer(to: old, { !isSame($0, theirs) }),
-            let mine = try? storedValues(step, place, model, old)
-        else { return }
-        let property = D.schema.properties[place]
-        let conflict = Conflict(
-            .value, type: D.schema.name, id: "\(old.id)", property: property.name, base: property.stored(old),
-            mine: mine, theirs: property.stored(theirs.pointee))
-        guard conflict.mine != conflict.theirs else { return }
-        switch merge(conflict) {
-        case .mine: return
-        case .theirs: try read(theirs, model)
-        case .merged(let values): try set(values, of: conflict, place, model, theirs.pointee, read)
-        }
-    }
-
+extension EntityTable {
     func place(of step: StepTasks<D>) -> Int? { D.schema.properties.firstIndex { $0.path == step.property } }
 
     /// What the model's property would be stored as.
@@ -148,12 +119,6 @@ extension Table {
     }
 
     // MARK: Rows that have vanished
-
-    func noteVanished() {
-        if !vanished.isEmpty { for index in arrived { vanished.remove(Int(slots[Int(index)])) } }
-        for id in vanishing { if let slot = identity.slot(id) { vanished.insert(slot) } }
-        vanishing = []
-    }
 
     /// Forgets that a row was there, so that its object is new again.
     func forgetVanished(_ slot: Int) {

@@ -137,7 +137,7 @@ private struct UnusedModels {
     /// Where the object stands: among the table's, or, if these are left to others, among theirs.
     private func place(of object: AnyObject, in table: AnyTable) -> Place? {
         for table in [table] + table.kin {
-            if let slot = table.slot(holding: object), let group = groupOf[ObjectIdentifier(table.identityMap)] {
+            if let slot = table.slot(inverseIndex: object), let group = groupOf[ObjectIdentifier(table.identityMap)] {
                 return Place(group: group, slot: slot)
             }
         }
@@ -186,7 +186,7 @@ private struct UnusedModels {
     private mutating func mark(_ object: AnyObject, of table: AnyTable) {
         if let number = numberOf[ObjectIdentifier(object)] {
             mark(number: number)
-        } else if table.slot(holding: object) == nil, seen.insert(ObjectIdentifier(object)).inserted {
+        } else if table.slot(inverseIndex: object) == nil, seen.insert(ObjectIdentifier(object)).inserted {
             new.append((table, object))
         }
     }
@@ -221,7 +221,7 @@ private struct UnusedModels {
     func endSearch() { for show in shown { show() } }
 }
 
-extension Table {
+extension EntityTable {
     /// Empties the links of a slot's model, as far as they can be.
     func emptiedLinks(of slot: Int) -> [EmptiedLink] {
         guard let model = model(at: slot) else { return [] }
@@ -262,8 +262,8 @@ extension Table {
 
     /// Whether an owner's link has what it had when it was last filled or saved.
     func isHeldAsKnown(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool {
-        let holding = holding(foreignKey)
-        return holding.isFilled(owner) ? !holding.isChanged(owner, objects) : objects.isEmpty
+        let inverseIndex = inverseIndex(foreignKey)
+        return inverseIndex.isFilled(owner) ? !inverseIndex.isChanged(owner, objects) : objects.isEmpty
     }
 
     /// Calls `visit` with what a model's links lead to.
@@ -285,7 +285,7 @@ extension Table {
             if let inverse = mapping.steps[index].inverse {
                 found += targets.held(by: slot, inverse)
             } else if mapping.steps[index].named != nil {
-                if let property = mapping.steps[index].property, let owner = holding(property).name(of: slot),
+                if let property = mapping.steps[index].property, let owner = inverseIndex(property).name(of: slot),
                     let object = targets.object(at: owner)
                 {
                     found.append(ObjectIdentifier(object))
@@ -324,7 +324,7 @@ extension Table {
         guard !others.isEmpty else { return [] }
         return identity.models.indices.compactMap { slot in
             guard let model = model(at: slot) else { return nil }
-            let owners = others.compactMap { table in table.slot(holding: model).map { (table, $0) } }
+            let owners = others.compactMap { table in table.slot(inverseIndex: model).map { (table, $0) } }
             guard let (table, place) = owners.first else { return nil }
             let id = mapping.idOf(model)
             identity.models[slot] = nil

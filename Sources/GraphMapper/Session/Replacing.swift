@@ -1,6 +1,6 @@
 /// Objects that take the places of deleted ones: they have the same ids, and take the rows over. An app adds them, or puts
 /// them into links; what a rule deletes is replaced likewise.
-extension IDTable {
+extension KeyedTable {
     /// Lets an object take the place of a deleted one while the walk under way lasts.
     @usableFromInline final func takePlace(_ slot: Int, _ model: AnyObject) throws -> Int {
         guard identity.deleted.contains(slot) else { throw twoInstances(model) }

@@ -10,29 +10,32 @@ extension GraphSession {
 }
 
 extension SessionCore {
-    func rollBack() throws {
+    /// - Parameter load: one that is under way; what it has come to stays.
+    func rollBack(during load: Load? = nil) throws {
+        let arriving = Set((load?.all ?? []).filter(\.table.isStored).flatMap(\.models).map(ObjectIdentifier.init))
         for table in order { table.forgetPending() }
         let payloads = order.filter(\.isPayload)
-        for table in payloads { table.forgetUnsaved() }
-        for table in order where !table.isStored && !table.isPayload { try table.rollBack() }
-        for table in order where table.isStored { try table.rollBack() }
+        for table in payloads { table.forgetUnsaved(arriving) }
+        for table in order where !table.isStored && !table.isPayload { try table.rollBack(arriving) }
+        for table in order where table.isStored { try table.rollBack(arriving) }
         for table in payloads { table.forgetUndone(nil) }
     }
 
-    /// The same for what the load under way has read.
-    func rollBackArrived() throws {
-        let stored = order.filter(\.isStored)
-        let arrived = Set(stored.flatMap(\.objectsUnderWay).map(ObjectIdentifier.init))
-        for table in stored { try table.rollBackArrived() }
+    /// The same for what a load has read.
+    func rollBackArrived(_ load: Load) throws {
+        let stored = load.all.filter(\.table.isStored)
+        let arrived = Set(stored.flatMap(\.models).map(ObjectIdentifier.init))
+        for batch in stored { try batch.rollBack() }
         for table in order where table.isPayload { table.forgetUndone(arrived) }
     }
 }
 
-extension Table {
+extension EntityTable {
     /// Forgets objects that are not stored. Of one that the load under way has found stored, it forgets the payload.
-    func forgetUnsavedObjects() {
+    ///
+    /// - Parameter arriving: the objects that a load has come to.
+    func forgetUnsavedObjects(_ arriving: Set<ObjectIdentifier>) {
         let stored = kin.filter(\.isStored)
-        let arriving = Set(stored.flatMap { $0.objectsUnderWay }.map(ObjectIdentifier.init))
         for slot in snapshots.indices where snapshots.has(slot) {
             guard let model = model(at: slot), !stored.contains(where: { $0.hasSnapshot(of: model) }) else { continue }
             if arriving.contains(ObjectIdentifier(model)) { forgetSnapshot(slot) } else { forget(mapping.idOf(model)) }
@@ -50,26 +53,18 @@ extension Table {
         }
     }
 
-    /// Undoes what the app has done to the objects that the load under way has read.
-    func undoArrived() throws {
-        let slots = arrived.map { Int(self.slots[Int($0)]) }
-        identity.deleted.subtract(slots)
-        try undoEdits(of: slots.filter { snapshot($0) != nil })
-    }
-
-    func undoEdits() throws {
-        forgetUnstoredObjects()
+    func undoEdits(besides arriving: Set<ObjectIdentifier>) throws {
+        forgetUnstoredObjects(besides: arriving)
         try undoEdits(of: snapshots.indices.filter { snapshots.has($0) && identity.models[$0] != nil })
     }
 
     /// Forgets new objects that a merge has registered.
-    private func forgetUnstoredObjects() {
+    private func forgetUnstoredObjects(besides arriving: Set<ObjectIdentifier>) {
         let sharing = core.sharing(self)
         let unstored = identity.models.indices.compactMap { slot in
             sharing.contains { $0.hasSnapshot(slot) } ? nil : model(at: slot)
         }
         guard !unstored.isEmpty else { return }
-        let arriving = Set(sharing.flatMap(\.objectsUnderWay).map(ObjectIdentifier.init))
         for model in unstored where !arriving.contains(ObjectIdentifier(model)) { forget(mapping.idOf(model)) }
     }
 
@@ -104,5 +99,13 @@ extension Table {
     private func leadsToOthers(_ step: StepTasks<D>, _ model: D.Model) -> Bool {
         guard let table = target(step), let objects = step.objects?(model) else { return false }
         return objects.contains { table.isOther($0) }
+    }
+}
+
+extension LoadBatch {
+    func rollBack() throws {
+        let slots = arrived.map { Int(self.slots[Int($0)]) }
+        identity.deleted.subtract(slots)
+        try entities.undoEdits(of: slots.filter { entities.snapshot($0) != nil })
     }
 }

@@ -13,14 +13,8 @@ public final class SessionCore {
     @usableFromInline let answers = Answers()
     /// How many DTOs are being made with what they nest, one for the other.
     var recordDepth = 0
-    /// Rows gathered by the load under way.
-    var gathered = 0
+    /// The most objects that one load may gather.
     var limit = 10_000_000
-    /// How far the load under way follows links, and how far it has come.
-    var loading = Loading.all
-    var level = 0
-    /// Who wins where the app and another writer have changed one property; nil for the app.
-    @usableFromInline var merge: ((Conflict) -> Conflict.Resolution)?
     /// The tables by the identity map that they share.
     private var sharers: [ObjectIdentifier: [AnyTable]] = [:]
     /// The tables by the class of their models: those of DTOs without an id are among them.
@@ -32,8 +26,6 @@ public final class SessionCore {
     var keyed: [UnkeyedObject] = []
     /// Whether an object was ever added in the place of a deleted one.
     @usableFromInline var hasReplaced = false
-    /// Called when everything is gathered and made, before any model is touched.
-    var beforeTouching: (() throws -> Void)?
 
     /// The tables of one model, in the order of registration; the backing's own among them, if it keeps any.
     func sharing(_ table: AnyTable) -> [AnyTable] { sharers[ObjectIdentifier(table.identityMap)] ?? [table] }
@@ -63,7 +55,7 @@ public final class SessionCore {
             identity = IdentityMap()
             identities[key] = identity
         }
-        let table = Table(mapping, identity, self)
+        let table = EntityTable(mapping, identity, self, place: order.count)
         tables[TypeKey(D.self)] = table
         order.append(table)
         sharers[ObjectIdentifier(identity), default: []].append(table)
@@ -79,7 +71,7 @@ public final class SessionCore {
     /// The table of a DTO type.
     ///
     /// - Throws: ``GraphError`` for a type that the session does not map.
-    @inlinable func table<D: Mappable>(_ type: D.Type) throws -> Table<D>
+    @inlinable func table<D: Mappable>(_ type: D.Type) throws -> EntityTable<D>
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         guard let table = knownTable(type) else { throw missing(type) }
         return table
@@ -87,10 +79,10 @@ public final class SessionCore {
 
     /// The table of a DTO type; nil for one that the session does not map. Start-up validation has refused links to such,
     /// so what a link does that cannot throw asks here.
-    @inlinable func knownTable<D: Mappable>(_ type: D.Type) -> Table<D>?
+    @inlinable func knownTable<D: Mappable>(_ type: D.Type) -> EntityTable<D>?
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         // Registered under its own type, and never under another.
-        tables[TypeKey(type)].map { unsafeDowncast($0, to: Table<D>.self) }
+        tables[TypeKey(type)].map { unsafeDowncast($0, to: EntityTable<D>.self) }
     }
 
     @usableFromInline func missing(_ type: Any.Type) -> GraphError {
@@ -99,13 +91,13 @@ public final class SessionCore {
 
     /// The table whose models are of this instance's class.
     func anyTable(for model: AnyObject) throws -> AnyTable {
-        let tables = tables(holding: model)
+        let tables = tables(inverseIndex: model)
         if let table = tables.first(where: \.isStored) ?? tables.first { return table }
         throw GraphError(.invalidSchema, "the session has no mapping whose model is \(type(of: model))")
     }
 
     /// The tables of the model's class, or else of the nearest superclass that is mapped.
-    func tables(holding model: AnyObject) -> [AnyTable] {
+    func tables(inverseIndex model: AnyObject) -> [AnyTable] {
         let kind = TypeKey(type(of: model))
         if let known = holders[kind] { return known }
         let all = order.filter { $0.holds(model) }
@@ -116,75 +108,11 @@ public final class SessionCore {
 
     // MARK: Loading
 
-    func startLoad() {
-        gathered = 0
-        level = 0
-        for table in order { table.startLoad() }
-    }
-
-    /// What has been asked for until now is what the load starts from.
-    func noteRoots() { for table in order { table.noteRoots() } }
-
-    /// Follows the links of everything gathered and not yet followed; true if there is more to fetch.
-    func expand() throws -> Bool {
-        if loading.depth < .max {
-            // One level at a time, so that each object is met by its shortest way.
-            for table in order { table.endLevel() }
-            for table in order where table.hasUnexpanded { try table.expand() }
-            level += 1
-            return order.contains { $0.hasRequests || $0.hasUnexpanded }
-        }
-        var isProgressing = true
-        while isProgressing {
-            isProgressing = false
-            for table in order where table.hasUnexpanded {
-                try table.expand()
-                isProgressing = true
-            }
-        }
-        return order.contains { $0.hasRequests }
-    }
-
-    /// Makes and links models out of everything gathered. On an error no model has been changed.
-    func materialise() throws {
-        for table in order { try table.checkGathered() }
-        var left = order.filter { $0.hasUnmade }
-        do {
-            while !left.isEmpty {
-                var isProgressing = false
-                for table in left where try table.makeModels() { isProgressing = true }
-                left = left.filter { $0.hasUnmade }
-                if !isProgressing, let stuck = left.first { throw stuck.needsCycle() }
-            }
-        } catch {
-            for table in order { table.unmake() }
-            throw error
-        }
-        do { try quietly { try beforeTouching?() } } catch {
-            for table in order { table.unmake() }
-            throw error
-        }
-        if order.contains(where: { $0.isPayload && $0.hasArrived }) { try setModels() } else { try quietly(setModels) }
-    }
-
-    private func setModels() throws {
-        for table in order { try table.readFields() }
-        for table in order { try table.linkModels() }
-        for table in order { table.moveStrays() }
-        let hasVanished = order.contains { $0.hasVanishing }
-        for table in order { try table.finishLoad() }
-        for table in order { table.tellTaken() }
-        guard hasVanished else { return }
+    /// Takes what another writer has deleted from the links of the other objects.
+    func dropVanished() {
         for table in order { table.hideVanished() }
         for table in order { table.dropDeleted() }
         for table in order { table.showVanished() }
-    }
-
-    /// The link that has led the load under way to most objects of a type.
-    func heaviestLink(to target: ObjectIdentifier, of count: Int) -> String? {
-        let links = order.flatMap { $0.links(to: target) }
-        let rest = count - links.reduce(0) { $0 + ($1.count ?? 0) }
-        return links.max { ($0.count ?? rest) < ($1.count ?? rest) }?.name
     }
 
     // MARK: Writing back

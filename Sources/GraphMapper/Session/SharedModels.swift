@@ -14,7 +14,7 @@ enum Said {
 ///
 /// What came by a DTO that the backing does not keep is as unsaved as what the app has set: a record that is loaded
 /// later does not undo it. What it said nothing of, the record fills in.
-extension Table {
+extension EntityTable {
     /// What this table's DTO says of a property of the model; nil if it has none, or the property is not in the mapping.
     func says(_ slot: Int, _ path: AnyKeyPath) -> Said? {
         guard let dto = snapshot(slot), let model = model(at: slot),
@@ -25,29 +25,6 @@ extension Table {
         guard let gap = step.gap, withUnsafePointer(to: dto, gap.isOpen) else { return isEdited ? .changed : .whole }
         // What the app has put into a list of which not everything is known comes on top of what is stored.
         return gap.isList && (isEdited || gap.isPartial) ? .part : isEdited ? .changed : .nothing
-    }
-
-    /// Tells the tables whose DTO of these objects has not come yet what the DTOs of this load say nothing of.
-    func noteElsewhere() {
-        let sharing = core.sharing(self).filter { $0 !== self }
-        guard !sharing.isEmpty else { return }
-        let steps = Dictionary(mapping.steps.compactMap { step in step.modelPath.map { ($0, step) } }) { first, _ in
-            first
-        }
-        for table in sharing {
-            // Most often the DTOs of both types say the same, and there is nothing to note.
-            let paths = table.fieldPaths.filter { table.hasBaselines || steps[$0].map { $0.gap != nil } ?? true }
-            guard !paths.isEmpty else { continue }
-            for index in arrived {
-                let slot = Int(slots[Int(index)])
-                guard let dto = incoming[Int(index)], !table.hasSnapshot(slot) else { continue }
-                for path in paths {
-                    let isOpen =
-                        steps[path].map { $0.gap.map { withUnsafePointer(to: dto, $0.isOpen) } ?? false } ?? true
-                    if isOpen { table.noteUnsaid(slot, path) } else { table.noteSaid(slot, path) }
-                }
-            }
-        }
     }
 
     /// Notes what the model has where a DTO of another type says nothing. A value that does not encode is not noted: it
@@ -111,24 +88,7 @@ extension Table {
         return isSame(old, now)
     }
 
-    /// What puts back, after a link step, what objects whose first DTO of this type has come keep: the whole link, or
-    /// objects in addition to those of the DTO.
-    func holdLinks(_ step: StepTasks<D>) -> [() -> Void] {
-        guard !isPayload, core.sharing(self).count > 1, let path = step.modelPath else { return [] }
-        var putBack: [() -> Void] = []
-        for index in arrived {
-            let slot = Int(slots[Int(index)])
-            guard snapshot(slot) == nil, isKnownElsewhere(slot), let model = model(at: slot) else { continue }
-            if isHeld(step, slot, model) {
-                if let freeze = step.freeze { putBack.append(freeze(model)) }
-            } else if let setAside = step.setAside, isPartElsewhere(slot, path) {
-                putBack.append(setAside(model, slot, core))
-            }
-        }
-        return putBack
-    }
-
-    private func isPartElsewhere(_ slot: Int, _ path: AnyKeyPath) -> Bool {
+    func isPartElsewhere(_ slot: Int, _ path: AnyKeyPath) -> Bool {
         core.sharing(self).contains { $0 !== self && $0.said(slot, path) == .part }
     }
 }

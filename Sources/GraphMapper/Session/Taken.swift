@@ -1,8 +1,8 @@
 /// What the session has last taken for a property, from a payload, a record, or a save.
 ///
 /// A payload replaces that, and nothing else: what the model has besides is the app's, and not saved. A payload's own
-/// DTO is what was taken, unless ``Table/elsewhere`` says that it was refused, or that a record came later.
-extension Table {
+/// DTO is what was taken, unless ``EntityTable/elsewhere`` says that it was refused, or that a record came later.
+extension EntityTable {
     /// The slot of an object that has a DTO here.
     func slot(ofLoaded model: AnyObject) -> Int? {
         (model as? D.Model).flatMap(knownSlot).flatMap { snapshot($0) == nil ? nil : $0 }
@@ -41,59 +41,8 @@ extension Table {
         return isUntouched(step, slot, model) || !isKnown(step, index, model, slot)
     }
 
-    // MARK: A payload comes
-
-    /// Reads what a payload says where the model has what was last taken.
-    @usableFromInline func take(_ dto: UnsafePointer<D>, _ slot: Int, _ model: D.Model) throws {
-        for step in mapping.steps {
-            guard let read = step.read, step.gap.map({ !$0.isUnset(dto) }) ?? true else { continue }
-            if takes(step, slot, model) { try read(dto, model) }
-        }
-    }
-
-    /// Whether the property takes what a payload says, which is noted.
-    private func takes(_ step: StepTasks<D>, _ slot: Int, _ model: D.Model) -> Bool {
-        guard isTaken(step, slot, model) else {
-            // Where no record has the property, what the payload says is all there is to compare.
-            if let path = step.modelPath, kin.contains(where: { $0.isStored && $0.maps(path) }) {
-                refuse(step, path, slot)
-            }
-            return false
-        }
-        noteTakenHere(step, slot)
-        return true
-    }
-
-    private func refuse(_ step: StepTasks<D>, _ path: AnyKeyPath, _ slot: Int) {
-        if snapshot(slot) == nil {
-            elsewhere[path, default: []].insert(slot)
-        } else if let place = mapping.steps.firstIndex(where: { $0.modelPath == path }) {
-            refused[slot, default: []].insert(place)
-        }
-    }
-
-    /// What a DTO of the load leaves as the DTO that was there: what it says and the model does not take.
-    func takeRefused() throws {
-        guard !refused.isEmpty else { return }
-        for index in arrived {
-            let slot = Int(slots[Int(index)])
-            guard let steps = refused[slot], let dto = incoming[Int(index)], let old = snapshot(slot) else { continue }
-            incoming[Int(index)] = try D.schema.make { [self] place in
-                let isRefused = mapping.entries[place].map(steps.contains) ?? false
-                return (isRefused ? old : dto)[keyPath: D.schema.properties[place].path]
-            }
-        }
-        refused = [:]
-    }
-
     @usableFromInline func noteTakenHere(_ step: StepTasks<D>, _ slot: Int) {
         if let path = step.modelPath { elsewhere[path]?.remove(slot) }
-    }
-
-    /// Whether a link keeps what the model has, which is noted.
-    @usableFromInline func keeps(_ index: Int, _ slot: Int, _ model: D.Model) -> Bool {
-        guard isPayload else { return isEdited(index, slot, model) }
-        return (snapshot(slot) != nil || isKnownElsewhere(slot)) && !takes(mapping.steps[index], slot, model)
     }
 
     /// Whether the app has changed a link.
@@ -114,18 +63,6 @@ extension Table {
     func targets(of model: AnyObject, _ path: AnyKeyPath) -> [AnyObject]? {
         guard isStored, let slot = slot(ofLoaded: model) else { return nil }
         return mapping.steps.first { $0.modelPath == path }?.before?(self, slot, core)
-    }
-
-    // MARK: Anything else comes
-
-    func noteReached() {
-        guard kin.contains(where: \.isPayload) else { return }
-        reached = arrived.compactMap { !incoming.has(Int($0)) ? nil : model(at: Int(slots[Int($0)])) }
-    }
-
-    func tellReached() {
-        for table in kin where table.isPayload { for model in reached { table.noteTaken(model, from: self) } }
-        reached = []
     }
 
     /// Tells the payloads that the models have what is stored, as far as they do.

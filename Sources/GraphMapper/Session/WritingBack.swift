@@ -1,5 +1,5 @@
 /// The way back: what the app adds and deletes, the walk, and the DTOs of what changed.
-extension Table {
+extension EntityTable {
     func addModel(_ model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
         if let slot = mapping.passes.slot(self, model), identity.models[slot] !== model,
@@ -67,7 +67,7 @@ extension Table {
 
     /// A subclass that has a mapping of its own is stored by that one; here its own properties would be lost.
     func checkSubclass(_ model: AnyObject) throws {
-        guard let other = core.tables(holding: model).first, other !== self, isBase(of: other) else { return }
+        guard let other = core.tables(inverseIndex: model).first, other !== self, isBase(of: other) else { return }
         throw GraphError(
             .misuse,
             "a link to \(D.schema.name) leads to a \(type(of: model)), which is stored as \(other.name); link to that, "
@@ -76,7 +76,7 @@ extension Table {
 
     func resetWalk() {
         markTracked()
-        for holding in holdings.values { holding.startWalk() }
+        for inverseIndex in inverseIndexes.values { inverseIndex.startWalk() }
         found = []
         walked = 0
         partial = nil
@@ -125,7 +125,7 @@ extension Table {
 
     /// Objects that the walk found are forgotten unless the save succeeds.
     func forgetFound() {
-        for holding in holdings.values { holding.endWalk() }
+        for inverseIndex in inverseIndexes.values { inverseIndex.endWalk() }
         if !takenPlaces.isEmpty { giveBackPlaces() }
         mapping.passes.forgetFound(self)
     }
@@ -180,21 +180,21 @@ extension Table {
         }
         try collect(new, rank, into: &plan)
         if !identity.dropped.isEmpty { plan.isDeleting = true }
-        let held = holdings.values.map { ($0, $0.pending) }
+        let held = inverseIndexes.values.map { ($0, $0.pending) }
         let looked = partial?.compared
         plan.commit.append { [self] in tellSaved(looked) }
         plan.commit.append(marksTaken())
         plan.commit.append { [self] in
             // Objects added while the save waited are left for the next one.
             if !added.isEmpty { forgetStored() }
-            for (holding, pending) in held { holding.commit(pending) }
+            for (inverseIndex, pending) in held { inverseIndex.commit(pending) }
         }
     }
 
     /// Plans to insert objects of which nothing is stored.
     private func collect(_ new: [(slot: Int, model: D.Model)], _ rank: Int, into plan: inout WritePlan) throws {
         guard !new.isEmpty else { return }
-        let isPlain = records.isEmpty && (pool != nil || !mapping.hasNested)
+        let isPlain = records.isEmpty && (stubs != nil || !mapping.hasNested)
         let dtos = try isPlain ? composeNew(new) : new.map { try record(of: $0.model) }
         if !settlers.isEmpty {
             for (object, dto) in zip(new, dtos) { settle(dto, object.model, &plan) }
@@ -280,7 +280,7 @@ extension Table {
     /// The DTO of a model, with nested values; the links of an object lead to objects that have an id and nothing else.
     @usableFromInline func record(of model: D.Model) throws -> D {
         if !records.isEmpty, let known = records[ObjectIdentifier(model)] { return known }
-        return try pool == nil && mapping.hasNested ? wholeRecord(of: model) : composeWhole(model)
+        return try stubs == nil && mapping.hasNested ? wholeRecord(of: model) : composeWhole(model)
     }
 
     func evictModel(_ model: AnyObject) {

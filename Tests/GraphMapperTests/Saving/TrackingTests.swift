@@ -61,7 +61,7 @@ extension GraphSession {
     fileprivate var markedCount: Int {
         for table in core.order { table.startWalk() }
         defer { for table in core.order { table.endWalk() } }
-        return core.order.compactMap { ($0 as? Table<TwigRow>)?.edited.count }.reduce(0, +)
+        return core.order.compactMap { ($0 as? EntityTable<TwigRow>)?.edited.count }.reduce(0, +)
     }
 }
 

@@ -1,5 +1,5 @@
 /// Who holds the objects of one type by one foreign key: what the forward sides say. Owners and objects are slots.
-@usableFromInline final class Holding {
+@usableFromInline final class InverseIndex {
     /// The owner that this walk found for each object; -1 for none.
     @usableFromInline var claims: ContiguousArray<Int32> = []
     /// What each loaded owner's link held when it was last filled or saved.

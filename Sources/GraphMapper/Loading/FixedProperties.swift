@@ -1,8 +1,8 @@
 /// Properties of models that are `let`: what their initializers have made of them is all that they will ever be.
-extension Table {
+extension LoadBatch {
     /// Of a loaded object whose row has another value by now, the model cannot take that. What it has would be written over
     /// it by the next save, as if the app had edited it.
-    func checkFixed() throws {
+    func checkFixedProperties() throws {
         guard !snapshots.indices.isEmpty else { return }
         for step in mapping.steps where step.isUnread {
             guard let isSame = step.isSame else { continue }
@@ -20,11 +20,12 @@ extension Table {
 
     /// The first object that the mapping makes has what the DTO says, or none will.
     func checkMade() throws {
-        guard !isMadeChecked, let id = made.first, let index = indices[id], let model = model(id) else { return }
-        isMadeChecked = true
+        guard !entities.isMadeChecked, let id = made.first, let index = indices[id], let model = entities.model(id)
+        else { return }
+        entities.isMadeChecked = true
         for step in mapping.steps where step.isUnread && step.link == nil {
             guard try !step.isClean(incoming.pointer(Int(index)), model, core), isStored(step) else { continue }
-            isMadeChecked = false
+            entities.isMadeChecked = false
             throw fixed(
                 .invalidSchema,
                 "the model's initializer gives its let another value than the DTO has; nothing can set it later", step,

@@ -1,26 +1,19 @@
 import Foundation
 
-/// A session's table of one DTO type: the mapping, the snapshots by slot, and what the load under way has gathered.
-public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+/// A session's table of one DTO type: the mapping, and the snapshots by slot.
+public final class EntityTable<D: Mappable>: KeyedTable<D.ID>
+where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     @usableFromInline let mapping: Mapping<D>
     /// The DTO's schema: asking the type for it copies it.
     @usableFromInline let schema = D.schema
-    var holdings: [AnyKeyPath: Holding] = [:]
+    var inverseIndexes: [AnyKeyPath: InverseIndex] = [:]
     /// Whether the first model that was made has what its DTO says.
     var isMadeChecked = false
-    private var lastHolding: (path: AnyKeyPath, holding: Holding)?
-    /// The objects of the load under way, if the DTO is a class.
-    @usableFromInline let pool: ObjectPool<D>?
+    private var lastHolding: (path: AnyKeyPath, inverseIndex: InverseIndex)?
+    /// What stands for objects that a copy links to, if the DTO is a class.
+    @usableFromInline let stubs: ObjectStubs<D>?
     /// The DTOs that ``record(of:)`` has made so far, by model.
     var records: [ObjectIdentifier: D] = [:]
-
-    // The load under way.
-    /// Copies of DTOs that came before, whose nested DTOs have not been offered.
-    @exclusivity(unchecked) var copies: [D] = []
-    var expanded = 0
-    private var roots: Int32 = 0
-    var levelEnd = Int.max
-    var requests: [Request<D>] = []
 
     // The walk under way.
     var added = AddedObjects()
@@ -41,8 +34,6 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
 
     /// Slots of objects whose rows another writer has deleted.
     @usableFromInline var vanished: Set<Int> = []
-    /// What the load under way has asked for and not got, although the session has it.
-    var vanishing: [D.ID] = []
     /// New objects of the last plan, and the rows that a failed save found under their ids.
     var inserting: [D.ID] = []
     var rows: [IDKey<D.ID>: D] = [:]
@@ -52,33 +43,21 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     /// By property of the model, the slots of objects whose property the session has last taken from elsewhere than from
     /// the DTO here, although that says something.
     var elsewhere: [AnyKeyPath: Set<Int>] = [:]
-    /// DTOs of the load under way with what earlier ones have said.
-    var gapless: [Int: D] = [:]
-    /// By slot, the steps of what DTOs of the load say and their models do not take.
-    var refused: [Int: Set<Int>] = [:]
-    /// Models that DTOs of the load have reached, for the other tables of their class.
-    var reached: [D.Model] = []
     override var kin: [AnyTable] { core.kin(of: self, D.Model.self) }
     private lazy var isOfPayloads = !isStored && kin.contains(where: \.isStored)
-    /// Objects that the load under way takes for those of DTOs without an id.
-    var adoptable: [IDKey<D.ID>: D.Model] = [:]
-    /// Why a copy could not be merged.
-    var filling: (any Error)?
-
-    init(_ mapping: Mapping<D>, _ identity: IdentityMap<D.ID>, _ core: SessionCore) {
+    init(_ mapping: Mapping<D>, _ identity: IdentityMap<D.ID>, _ core: SessionCore, place: Int) {
         self.mapping = mapping
-        pool = mapping.objects.map { ObjectPool($0, core) }
+        stubs = mapping.objects.map { ObjectStubs($0) }
         tracking = mapping.track.map { Tracking($0) }
-        super.init(mapping, identity, core)
+        super.init(mapping, identity, core, place: place)
     }
 
     /// What the source last answered, or a save last wrote, by slot.
-    @inlinable var snapshots: Rows<D> { unsafeDowncast(snapshotRows, to: Rows<D>.self) }
-    /// The DTOs of the load under way, by index.
-    @inlinable var incoming: Rows<D> { unsafeDowncast(incomingRows, to: Rows<D>.self) }
+    @inlinable var snapshots: RecordBuffer<D> { unsafeDowncast(snapshotRows, to: RecordBuffer<D>.self) }
 
+    override func newBatch(_ load: Load) -> any LoadPhase { LoadBatch(load, self) }
     override var recordType: ObjectIdentifier { ObjectIdentifier(D.self) }
-    override var dtoType: (any DTO.Type)? { D.self }
+    override var dtoType: any DTO.Type { D.self }
     override var columnTargets: [any DTO.Type] {
         D.schema.properties.compactMap { $0.isList ? nil : $0.link?.record }
     }
@@ -100,35 +79,19 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
         return model(at: slot)
     }
 
-    @inlinable func required(_ id: D.ID) throws -> D.Model {
-        guard let model = model(id) else { throw dangling(id) }
-        return model
-    }
-
-    @usableFromInline override func dangling(_ id: D.ID) -> GraphError {
-        GraphError(
-            .dangling, "it is referred to, but the source has no such object", type: D.schema.name, id: "\(id)",
-            path: indices[id].flatMap { core.path(to: self, $0) })
-    }
-
     @inlinable func snapshot(_ slot: Int) -> D? { snapshots.has(slot) ? snapshots.pointer(slot).pointee : nil }
 
-    @usableFromInline func holding(_ foreignKey: AnyKeyPath) -> Holding {
+    @usableFromInline func inverseIndex(_ foreignKey: AnyKeyPath) -> InverseIndex {
         // A key path that is written in one place is one object; to hash it costs much.
-        if let lastHolding, lastHolding.path === foreignKey { return lastHolding.holding }
-        let holding = holdings[foreignKey] ?? Holding()
-        holdings[foreignKey] = holding
-        lastHolding = (foreignKey, holding)
-        return holding
+        if let lastHolding, lastHolding.path === foreignKey { return lastHolding.inverseIndex }
+        let inverseIndex = inverseIndexes[foreignKey] ?? InverseIndex()
+        inverseIndexes[foreignKey] = inverseIndex
+        lastHolding = (foreignKey, inverseIndex)
+        return inverseIndex
     }
 
     // What its superclasses ask of it.
 
-    @usableFromInline override func noteCopy(_ index: Int, _ dto: UnsafeRawPointer) {
-        let dto = dto.assumingMemoryBound(to: D.self)
-        if mapping.hasNested { copies.append(dto.pointee) }
-        if mapping.hasGaps { fill(index, from: dto.pointee) }
-    }
     @usableFromInline override func twoInstances(_ model: AnyObject) -> GraphError { claimedTwice(model) }
     @usableFromInline override func checkClass(_ model: AnyObject) throws {
         if type(of: model) != D.Model.self { try checkSubclass(model) }
@@ -136,65 +99,16 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     @usableFromInline override func follow(_ model: AnyObject) {
         if tracking != nil { track(unsafeDowncast(model, to: D.Model.self)) }
     }
-    @usableFromInline override func keepsLink(_ step: Int, _ slot: Int, _ model: AnyObject) -> Bool {
-        keeps(step, slot, unsafeDowncast(model, to: D.Model.self))
-    }
 
     // Overrides must stand in the class; the work is done in the files named after it.
 
-    override var hasUnexpanded: Bool { expanded < arrived.count || !copies.isEmpty }
-    override var hasRequests: Bool { !wanted.isEmpty || !requests.isEmpty }
-    override var hasConflict: Bool { differing }
-    override func prefer(_ dto: Any) {
-        guard let dto = dto as? D else { return }
-        offerAll([dto])
-        pool?.roots = nil
-    }
-    override func ignoreCopies() { differing = false }
-    override func startLoad() {
-        resetLoad()
-        pool?.roots = nil
-    }
-    override func releaseObjects() { pool?.clear() }
-    override func wantAll() { wantEverything() }
-    override func requireLoaded() throws { try requireWanted() }
-    override func endLevel() { levelEnd = arrived.count }
-    override var rootCount: Int32 { roots }
-    override func noteRoots() { roots = Int32(truncatingIfNeeded: ids.count) }
-    override func label(of index: Int32) -> String { "\(D.schema.name)(\(ids[Int(index)]))" }
-    override func gatherLinks(into links: inout LoadedLinks) { addLinks(to: &links) }
-    override func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] { linkCounts(to: target) }
-    override func expand() throws { try followLinks() }
-    override func fetch(from source: any GraphSource) async throws { try await fetchWanted(from: source) }
-    override func fetch(from source: any ImmediateSource) throws { try fetchWanted(at: source) }
-
-    override var hasUnmade: Bool { !unmade.isEmpty }
-    override func checkGathered() throws { try checkLoad() }
-    override func makeModels() throws -> Bool { try makeAll() }
-    override func unmake() { undoMaking() }
-    override func needsCycle() -> GraphError { describeCycle() }
     override var name: String { D.schema.name }
-    override func need(of id: String) -> NotYet? { unmetNeed(of: id) }
-    override func readFields() throws {
-        try readEach()
-    }
-    override func linkModels() throws { try linkEach() }
     @usableFromInline override var isPayload: Bool { isOfPayloads }
-    override func finishLoad() throws {
-        noteVanished()
-        noteReached()
-        takeGapless()
-        try takeRefused()
-        noteGaps()
-        noteElsewhere()
-        followArrived()
-        finishEach()
-    }
 
     override func add(_ model: AnyObject) throws { try addModel(model) }
     override func delete(_ model: AnyObject) throws { try deleteModel(model) }
     override func startWalk() { resetWalk() }
-    override func moveHeld() { for holding in holdings.values { holding.finishMoves() } }
+    override func moveHeld() { for inverseIndex in inverseIndexes.values { inverseIndex.finishMoves() } }
     override func attach() { for step in mapping.steps { step.attach?(core) } }
     private(set) lazy var ownRules: TableRules = {
         var rules = TableRules(D.schema)
@@ -250,18 +164,9 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     override func takeKeyBack(from object: AnyObject) { takeBackKey(object) }
     override func rememberKeys() -> () -> Void { keyedSince() }
     override func relinking() throws -> [() -> Void] { try followingEdits() }
-    override var namedIDs: Any? { ids.isEmpty ? nil : ids }
-    override var hasArrived: Bool { !arrived.isEmpty }
-    override var arrivedIDs: Any? {
-        arrived.isEmpty ? nil : ContiguousArray(arrived.map { ids[Int($0)] })
-    }
     override var rowPaths: [AnyKeyPath] { mapping.steps.compactMap { $0.inverse == nil ? $0.modelPath : nil } }
-    override func takeForEdits(_ ids: Any) -> () -> [TakenBack] { takingForEdits(ids) }
     override var modelPaths: [AnyKeyPath] { mapping.steps.compactMap(\.modelPath) }
     override func forgetSaid(_ ids: Any) { forgetStoredPayloads(ids) }
-    override func fetch(_ ids: Any, from source: any GraphSource) async throws {
-        try await fetchIfThere(ids, from: source)
-    }
     override func keyValues(of object: AnyObject) -> [StoredValue] {
         (object as? D.Model).map { mapping.idOf($0).storedValues } ?? []
     }
@@ -282,14 +187,14 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
         }
         return known !== model && !identity.isEvicted(model)
     }
-    override func slot(holding object: AnyObject) -> Int? { (object as? D.Model).flatMap(knownSlot) }
+    override func slot(inverseIndex object: AnyObject) -> Int? { (object as? D.Model).flatMap(knownSlot) }
     override func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool {
         isHeldAsKnown(by: owner, foreignKey, objects)
     }
     override func held(by owner: Int, _ foreignKey: AnyKeyPath) -> [ObjectIdentifier] {
-        holding(foreignKey).held[owner] ?? []
+        inverseIndex(foreignKey).held[owner] ?? []
     }
-    override func forgetHeld(by owner: Int, _ foreignKey: AnyKeyPath) { holding(foreignKey).held[owner] = nil }
+    override func forgetHeld(by owner: Int, _ foreignKey: AnyKeyPath) { inverseIndex(foreignKey).held[owner] = nil }
     override func emptyLinks(_ slot: Int) -> [EmptiedLink] { emptiedLinks(of: slot) }
     override func setLink(_ slot: Int, _ step: Int, _ objects: [AnyObject]) {
         if let model = model(at: slot) { mapping.steps[step].assign?(model, objects) }
@@ -309,10 +214,7 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     override var rules: TableRules? { ownRules }
     override func keySlots() -> [[StoredValue]: Int] { slotsByKey() }
     override func idText(_ slot: Int) -> String { snapshot(slot).map { "\($0.id)" } ?? "" }
-    override func moveStrays() { followRows() }
-    override func checkFixedProperties() throws { try checkFixed() }
     override func addVanished(_ ids: Any) throws { try addingVanished(ids) }
-    override func wantSlot(_ slot: Int) { if let id = snapshot(slot)?.id { _ = want(id) } }
     override func mark(_ slot: Int, isDeleted: Bool) -> Bool {
         isDeleted ? identity.deleted.insert(slot).inserted : identity.deleted.remove(slot) != nil
     }
@@ -321,16 +223,12 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     override var hasInsertions: Bool { !inserting.isEmpty }
     override var hasDeletions: Bool { !identity.deleted.isEmpty || !identity.dropped.isEmpty }
     override func lookUp(in source: any GraphSource) async throws -> Bool { try await findRows(in: source) }
-    override func wantFound() { wantFoundRows() }
     override func endLookUp() { rows = [:] }
-    override var hasVanishing: Bool { !vanishing.isEmpty }
     /// Vanished objects that are hidden count as deleted.
     override func hideVanished() { identity.deleted.formUnion(vanished) }
     /// An object that the app has deleted and that vanished is just gone.
     override func showVanished() { identity.deleted.subtract(vanished) }
     override func state(of model: AnyObject) -> GraphSession.ObjectState? { objectState(model) }
-    override func want(_ model: AnyObject) throws { try wantKnown(model) }
-    override func want(key: [StoredValue]) throws { try wantHeld(key) }
     override func isLoaded(_ model: AnyObject, _ path: AnyKeyPath) throws -> Bool { try isLinkLoaded(model, path) }
     override func clear(_ model: AnyObject, _ path: AnyKeyPath) throws { try clearLink(model, path) }
     override func requireLink(_ path: AnyKeyPath) throws { _ = try link(path) }
@@ -341,7 +239,7 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
         for (slot, old) in identity.replaced { identity.models[slot] = old }
         identity.replaced = [:]
     }
-    override func rollBack() throws { try undoEdits() }
+    override func rollBack(_ arriving: Set<ObjectIdentifier>) throws { try undoEdits(besides: arriving) }
     override var identityMap: AnyObject { identity }
     override func hasSnapshot(_ slot: Int) -> Bool { snapshots.has(slot) }
     override func forgetSnapshot(_ slot: Int) {
@@ -367,10 +265,11 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     override func forgetDropped() { (identity.dropped, identity.replaced) = ([:], [:]) }
     override func evict(_ model: AnyObject) { evictModel(model) }
 
-    override var objectsUnderWay: [AnyObject] { slots.compactMap { model(at: Int($0)) } }
-    override func forgetUnsaved() { forgetUnsavedObjects() }
+    override func forgetUnsaved(_ arriving: Set<ObjectIdentifier>) { forgetUnsavedObjects(arriving) }
+    override func isOwner(of target: ObjectIdentifier) -> Bool { isOwnerOf(target) }
+    override func wantFound(_ load: Load) throws { try wantFoundRows(load) }
+    override func stashEdits(_ ids: Any) -> () -> [TakenBack] { takingForEdits(ids) }
     override func forgetUndone(_ objects: Set<ObjectIdentifier>?) { forgetUndonePayloads(of: objects) }
-    override func rollBackArrived() throws { try undoArrived() }
     override func said(_ slot: Int, _ path: AnyKeyPath) -> Said? { says(slot, path) }
     override func said(of model: AnyObject, _ path: AnyKeyPath) -> Said? {
         slot(ofLoaded: model).flatMap { says($0, path) }
@@ -380,14 +279,31 @@ public final class Table<D: Mappable>: IDTable<D.ID> where D.Model: AnyObject, D
     override func hasTaken(_ model: AnyObject, _ path: AnyKeyPath) -> Bool? { hasWhatCame(model, path) }
     override func linked(by model: AnyObject, _ path: AnyKeyPath) -> [AnyObject]? { targets(of: model, path) }
     override func noteTaken(_ model: AnyObject, from other: AnyTable) { noteTakenElsewhere(model, other) }
-    override func tellTaken() { tellReached() }
     override var fieldPaths: [AnyKeyPath] { mapping.steps.compactMap { $0.read == nil ? nil : $0.modelPath } }
     override var hasBaselines: Bool { !baselines.isEmpty }
     override func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) { noteUnsaidField(slot, path) }
     override func noteSaid(_ slot: Int, _ path: AnyKeyPath) { noteSaidField(slot, path) }
 
-    override func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) { forEachNested(dto, visit) }
-    override func identity(of dto: Any) -> ObjectIdentifier? { objectIdentity(dto) }
-    override func nameOf(_ dto: Any) -> String? { placeName(dto) }
-    override func describe(_ dto: Any) -> DTODescription? { description(dto) }
+}
+
+extension EntityTable {
+    /// Calls `body` with the address of a DTO that is there.
+    @inlinable @inline(__always)
+    func withPointer<T>(to place: Int, of rows: RecordBuffer<D>, _ body: (UnsafePointer<D>) throws -> T) rethrows -> T {
+        try body(rows.pointer(place))
+    }
+
+    /// Whether the app has left the property alone. A value that does not encode is an edit: a load keeps it, and a
+    /// save says what is wrong with it.
+    func isUnedited(
+        _ check: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, _ slot: Int, _ model: D.Model
+    ) -> Bool { (try? isClean(check, slot, model)) ?? false }
+
+    /// Asks a step about a slot that has a snapshot.
+    @inlinable @inline(__always)
+    func isClean(
+        _ check: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, _ slot: Int, _ model: D.Model
+    ) rethrows -> Bool {
+        try withPointer(to: slot, of: snapshots) { try check($0, model, core) }
+    }
 }

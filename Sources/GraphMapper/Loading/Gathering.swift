@@ -1,30 +1,15 @@
-import Foundation
-
 /// What a load does first: it takes DTOs in, and follows their links, until everything is here.
-extension Table {
-    func resetLoad() {
-        indices = IDIndex()
-        ids = []
-        incoming.removeAll()
-        arrived = []
-        edges = mapping.steps.map { _ in [] }
-        followed = mapping.steps.map { _ in 0 }
-        levelEnd = .max
-        wanted = []
-        slots = []
-        differing = false
-        unmade = []
-        made = []
-        copies = []
-        vanishing = []
-        filling = nil
-        gapless = [:]
-        refused = [:]
-        adoptable = [:]
-        expanded = 0
-        requests = []
-        pool?.clear()
-    }
+extension LoadBatch: LoadPhase {
+    var table: AnyTable { entities }
+    var recordType: ObjectIdentifier { ObjectIdentifier(D.self) }
+    var hasUnexpanded: Bool { expanded < arrived.count || !copies.isEmpty }
+    var hasRequests: Bool { !wanted.isEmpty || !requests.isEmpty }
+    var hasConflict: Bool { differing }
+    var hasArrived: Bool { !arrived.isEmpty }
+    var namedIDs: Any { ids }
+    var arrivedIDs: Any { ContiguousArray(arrived.map { ids[Int($0)] }) }
+
+    // MARK: Taking in
 
     /// Takes DTOs into the load.
     func offerAll(_ dtos: [D]) {
@@ -35,12 +20,18 @@ extension Table {
         }
     }
 
-    @inlinable @discardableResult func offer(_ dto: D) -> Int32 { withUnsafePointer(to: dto) { offer($0) } }
+    func prefer(_ dto: Any) {
+        guard let dto = dto as? D else { return }
+        offerAll([dto])
+        pool?.roots = nil
+    }
 
-    /// The models of the DTOs that a load began with.
+    func ignoreCopies() { differing = false }
+
+    /// The models of the DTOs that the load began with.
     func models(of dtos: [D]) throws -> [D.Model] {
         // Of objects and of DTOs without an id, the ids were noted when they came.
-        if pool != nil { return try (pool?.roots ?? []).map(required) }
+        if let pool { return try (pool.roots ?? []).map(required) }
         if let roots = mapping.placedRoots { return try roots().map(required) }
         return try dtos.withUnsafeBufferPointer { dtos in
             guard let first = dtos.baseAddress else { return [] }
@@ -48,6 +39,8 @@ extension Table {
             return unsafeBitCast(try mapping.passes.objects(self, first, dtos.count), to: [D.Model].self)
         }
     }
+
+    // MARK: Asking
 
     /// Asks for the DTOs whose foreign key is one of `owners`.
     @usableFromInline func wantHeld<Owner: Storable & Hashable>(by foreignKey: AnyKeyPath, _ owners: [Owner]) throws {
@@ -62,12 +55,34 @@ extension Table {
             })
     }
 
-    func wantEverything() {
+    func wantAll() {
         for slot in snapshots.indices { if let dto = snapshots[slot] { want(dto.id) } }
     }
 
-    func requireWanted() throws {
-        for id in wanted where model(id) == nil {
+    func want(_ model: AnyObject) throws {
+        guard let model = model as? D.Model, let slot = entities.knownSlot(of: model),
+            entities.snapshot(slot) != nil
+        else {
+            throw GraphError(.misuse, "the session has not loaded it; load or save it first", type: D.schema.name)
+        }
+        _ = want(mapping.idOf(model))
+    }
+
+    func want(slot: Int) { if let id = entities.snapshot(slot)?.id { _ = want(id) } }
+
+    /// Asks for a row again if the session holds its object.
+    func want(key: [StoredValue]) throws {
+        let rows = LinkRows()
+        for value in key { rows.append(value) }
+        let id = try rows.withCursor { cells in
+            var position = RowPosition()
+            return try D.ID.read(cells, at: &position)
+        }
+        if let slot = identity.slot(id), entities.snapshot(slot) != nil { _ = want(id) }
+    }
+
+    func requireLoaded() throws {
+        for id in wanted where entities.model(id) == nil {
             var error = dangling(id)
             error.message =
                 "it is referred to, and neither the graph nor the session has it; merge looks up what is stored"
@@ -77,20 +92,37 @@ extension Table {
         requests = []
     }
 
-    /// Calls `body` with the address of a DTO that is there.
-    @inlinable @inline(__always)
-    func withPointer<T>(to place: Int, of rows: Rows<D>, _ body: (UnsafePointer<D>) throws -> T) rethrows -> T {
-        try body(rows.pointer(place))
+    // MARK: Following
+
+    func endLevel(_ level: Int) {
+        levelEnd = arrived.count
+        if levels.last?.end ?? 0 < ids.count { levels.append((level, ids.count)) }
     }
 
     private func isFollowed(_ link: Mapping<D>.Followed) -> Bool {
         if link.isNeeded { return true }
-        guard core.level < core.loading.depth else { return false }
-        let isNamed = !core.loading.links.isEmpty && link.modelPath.map(core.loading.links.contains) ?? false
-        return isNamed || !core.loading.isOnly && !link.isOnDemand
+        let scope = load.scope
+        guard load.level < scope.depth else { return false }
+        let isNamed = !scope.links.isEmpty && link.modelPath.map(scope.links.contains) ?? false
+        return isNamed || !scope.isOnly && !link.isOnDemand
     }
 
-    func linkCounts(to target: ObjectIdentifier) -> [(name: String, count: Int?)] {
+    func expand() throws {
+        let range = expanded..<levelEnd
+        expanded = range.upperBound
+        if !range.isEmpty {
+            for link in mapping.followed where isFollowed(link) {
+                try link.gather(self, range, link.index, load)
+                followed[link.index] = range.upperBound
+            }
+        }
+        let copies = copies
+        self.copies = []
+        guard !copies.isEmpty else { return }
+        for link in mapping.followed where isFollowed(link) { try link.offerNested?(copies, load) }
+    }
+
+    func links(to target: ObjectIdentifier) -> [(name: String, count: Int?)] {
         mapping.steps.enumerated().compactMap { index, step in
             guard let path = step.modelPath, step.targets.contains(where: { ObjectIdentifier($0) == target }) else {
                 return nil
@@ -99,29 +131,29 @@ extension Table {
         }
     }
 
-    func followLinks() throws {
-        let range = expanded..<min(arrived.count, levelEnd)
-        expanded = range.upperBound
-        if !range.isEmpty {
-            for link in mapping.followed where isFollowed(link) {
-                try link.gather(self, range, link.index, core)
-                followed[link.index] = range.upperBound
-            }
-        }
-        let copies = copies
-        self.copies = []
-        guard !copies.isEmpty else { return }
-        for link in mapping.followed where isFollowed(link) { try link.offerNested?(copies, core) }
+    /// Calls `append` with the link of each DTO that came as `range`, and the entry's edges to append to.
+    @inlinable @inline(__always)
+    func withEdges<Link>(
+        _ entry: Int, _ range: Range<Int>, of get: (UnsafePointer<D>) -> Link,
+        append: (Link, inout ContiguousArray<Int32>) throws -> Void
+    ) rethrows {
+        var list: ContiguousArray<Int32> = []
+        swap(&list, &edges[entry])
+        defer { swap(&list, &edges[entry]) }
+        // The link is read before it is followed: a type that links to itself grows `incoming` by its targets.
+        for place in range { try append(withDTO(arrived[place], get), &list) }
     }
 
-    func fetchWanted(from source: any GraphSource) async throws {
+    // MARK: Fetching
+
+    func fetch(from source: any GraphSource) async throws {
         let (ids, requests) = takeWanted()
         if !ids.isEmpty { try receive(try await source.fetch(D.self, ids: ids), for: ids) }
         for request in requests { offerAll(try await request.fetch(source)) }
         try checkLimit()
     }
 
-    func fetchWanted(at source: any ImmediateSource) throws {
+    func fetch(from source: any ImmediateSource) throws {
         let (ids, requests) = takeWanted()
         if !ids.isEmpty { try receive(try source.fetchNow(D.self, ids: ids), for: ids) }
         for request in requests { offerAll(try request.fetchNow(source)) }
@@ -129,13 +161,12 @@ extension Table {
     }
 
     /// Fetches the DTOs of these ids, whichever are there. One that the session has and the source has not has vanished.
-    func fetchIfThere(_ ids: Any, from source: any GraphSource) async throws {
+    func fetch(_ ids: Any, from source: any GraphSource) async throws {
         guard let ids = ids as? ContiguousArray<D.ID> else { return }
         let left = ids.filter { indices[$0] == nil }
         guard !left.isEmpty else { return }
         offerAll(try await source.fetch(D.self, ids: Array(left)))
-        vanishing += left.filter { indices[$0] == nil && identity.slot($0).flatMap(snapshot) != nil }
-        core.gathered += left.count
+        vanishing += left.filter { indices[$0] == nil && identity.slot($0).flatMap(entities.snapshot) != nil }
         try checkLimit()
     }
 
@@ -152,14 +183,13 @@ extension Table {
         offerAll(dtos)
         for id in ids where indices[id].flatMap({ incoming[Int($0)] }) == nil {
             _ = try required(id)
-            if identity.slot(id).flatMap(snapshot) != nil { vanishing.append(id) }
+            if identity.slot(id).flatMap(entities.snapshot) != nil { vanishing.append(id) }
         }
-        core.gathered += ids.count
     }
 
     func checkLimit() throws {
         guard arrived.count > core.limit else { return }
-        let link = core.heaviestLink(to: ObjectIdentifier(D.self), of: arrived.count)
+        let link = load.heaviestLink(to: ObjectIdentifier(D.self), of: arrived.count)
         let advice = link.map { "mark \($0) as onDemand, load less of the graph (loading:)" } ?? "ask for fewer objects"
         throw GraphError(
             .tooLarge,

@@ -1,7 +1,7 @@
 /// DTOs side by side, with gaps: those of a table, by slot or in the order of a load.
 ///
 /// What does not look into a DTO is done by address, by code that the tables of all record types share.
-@usableFromInline class AnyRows {
+@usableFromInline class AnyRecordBuffer {
     @exclusivity(unchecked) @usableFromInline final var start: UnsafeMutableRawPointer
     /// Whether there is a DTO in each place.
     @exclusivity(unchecked) @usableFromInline final var isThere: ContiguousArray<Bool> = []
@@ -54,7 +54,7 @@
     func remove(_ place: Int) {}
 
     /// Moves the DTO in a place to one of other rows.
-    final func move(_ place: Int, to other: AnyRows, at target: Int) {
+    final func move(_ place: Int, to other: AnyRecordBuffer, at target: Int) {
         other.remove(target)
         (other.start + target &* stride).copyMemory(from: start + place &* stride, byteCount: stride)
         isThere[place] = false
@@ -68,7 +68,7 @@
         isThere = []
     }
 
-    fileprivate final func exchange(with other: AnyRows) {
+    fileprivate final func exchange(with other: AnyRecordBuffer) {
         swap(&start, &other.start)
         swap(&isThere, &other.isThere)
         swap(&capacity, &other.capacity)
@@ -76,7 +76,7 @@
 }
 
 /// The DTOs of one type.
-@usableFromInline final class Rows<D>: AnyRows {
+@usableFromInline final class RecordBuffer<D>: AnyRecordBuffer {
     init() {
         super.init(
             size: MemoryLayout<D>.size, stride: MemoryLayout<D>.stride, alignment: MemoryLayout<D>.alignment)
@@ -130,15 +130,15 @@
         }
     }
 
-    func copy() -> Rows {
-        let copy = Rows()
+    func copy() -> RecordBuffer {
+        let copy = RecordBuffer()
         copy.extend(to: count)
         for place in indices where isThere[place] { copy.put(address(place), at: place) }
         return copy
     }
 
     /// Makes the rows those of a copy.
-    func set(to copy: Rows) {
+    func set(to copy: RecordBuffer) {
         removeAll()
         extend(to: copy.count)
         for place in copy.indices where copy.isThere[place] { put(copy.address(place), at: place) }
@@ -146,7 +146,7 @@
 
     /// Moves each DTO to its new place; those without one go.
     func renumber(_ numbers: SlotNumbers) {
-        let old = Rows()
+        let old = RecordBuffer()
         exchange(with: old)
         extend(to: numbers.count)
         for place in old.indices where old.isThere[place] {

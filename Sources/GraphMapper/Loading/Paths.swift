@@ -1,18 +1,18 @@
 /// Ways from a root of the load under way to what it has gathered, found by a walk that only an error costs.
-extension SessionCore {
+extension Load {
     /// The shortest way to an object, such as `user(7).cart.items[3]`; nil if no root leads there.
     ///
-    /// - Parameter index: the object's index in the load of `target`.
+    /// - Parameter index: the object's index in its batch.
     ///
     /// Complexity: O(objects and links gathered).
-    func path(to target: AnyTable, _ index: Int32) -> String? {
-        let goal = LoadedObject(table: target, index: index)
-        let links = order.reduce(into: [:]) { links, table in table.gatherLinks(into: &links) }
+    @usableFromInline func path(to target: AnyLoadBatch, _ index: Int32) -> String? {
+        let goal = LoadedObject(target, index)
+        let links = all.reduce(into: [:]) { links, batch in batch.gatherLinks(into: &links) }
         var steps: [(object: LoadedObject, name: String, parent: Int?)] = []
         var seen: Set<LoadedObject> = []
-        for table in order {
-            for root in 0..<table.rootCount where seen.insert(LoadedObject(table: table, index: root)).inserted {
-                steps.append((LoadedObject(table: table, index: root), table.label(of: root), nil))
+        for batch in all {
+            for root in 0..<batch.rootCount where seen.insert(LoadedObject(batch, root)).inserted {
+                steps.append((LoadedObject(batch, root), batch.label(of: root), nil))
             }
         }
         var next = 0
@@ -43,32 +43,30 @@ extension SessionCore {
 
 /// An object of the load under way.
 struct LoadedObject: Hashable {
-    let table: ObjectIdentifier
+    let batch: Int
     let index: Int32
 
-    init(table: AnyTable, index: Int32) {
-        self.table = ObjectIdentifier(table)
-        self.index = index
-    }
+    init(_ batch: AnyLoadBatch, _ index: Int32) { (self.batch, self.index) = (batch.place, index) }
 }
 
 /// The links of the objects of a load, each with its name: `items[3]`.
 typealias LoadedLinks = [LoadedObject: [(target: LoadedObject, name: String)]]
 
-extension Table {
-    func addLinks(to links: inout LoadedLinks) {
+extension LoadBatch {
+    func gatherLinks(into links: inout LoadedLinks) {
         for step in mapping.steps {
             let name = D.schema.properties.first { $0.path == step.property }?.name ?? step.modelName
-            step.forEachEdge?(self, core) { owner, targets, target, place in
+            step.forEachEdge?(self, load) { owner, targets, target, place in
                 let name = place.map { "\(name)[\($0)]" } ?? name
-                links[LoadedObject(table: self, index: owner), default: []].append(
-                    (LoadedObject(table: targets, index: target), name))
+                links[LoadedObject(self, owner), default: []].append((LoadedObject(targets, target), name))
             }
         }
     }
 
-    /// A place in the load under way: the way from a root, or else the object alone.
-    func place(of index: Int32) -> String { core.path(to: self, index) ?? label(of: index) }
+    func label(of index: Int32) -> String { "\(D.schema.name)(\(ids[Int(index)]))" }
+
+    /// The way to an object from a root, or else the object alone.
+    func path(of index: Int32) -> String { load.path(to: self, index) ?? label(of: index) }
 }
 
 extension StepTasks {
@@ -77,12 +75,12 @@ extension StepTasks {
 
     /// The edges of a step whose targets' ids the DTOs have.
     @usableFromInline static func forEachEdge<C: Mappable>(
-        to _: C.Type, _ table: Table<D>, _ core: SessionCore, _ ids: (UnsafePointer<D>) -> [(place: Int?, id: C.ID)],
-        _ body: (Int32, AnyTable, Int32, Int?) -> Void
+        to _: C.Type, _ batch: LoadBatch<D>, _ load: Load, _ ids: (UnsafePointer<D>) -> [(place: Int?, id: C.ID)],
+        _ body: (Int32, AnyLoadBatch, Int32, Int?) -> Void
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
-        guard let targets = core.knownTable(C.self) else { return }
-        for owner in table.arrived {
-            for (place, id) in table.withPointer(to: Int(owner), of: table.incoming, ids) {
+        guard let targets = load.knownBatch(C.self) else { return }
+        for owner in batch.arrived {
+            for (place, id) in batch.withDTO(owner, ids) {
                 if let target = targets.indices[id] { body(owner, targets, target, place) }
             }
         }

@@ -1,18 +1,18 @@
 /// What a load does next: models are made, then their fields are read, then they are linked. An error before
 /// that leaves every model as it was.
-extension Table {
-    func checkLoad() throws {
+extension LoadBatch {
+    func checkGathered() throws {
         if differing {
             throw GraphError(
                 .conflict, "the source answered with copies of one object that differ", type: D.schema.name)
         }
         try fillFromEarlier()
         try checkEach()
-        try checkFixed()
+        try checkFixedProperties()
         slots = ContiguousArray(repeating: -1, count: ids.count)
-        unmade = Array(0..<Int32(truncatingIfNeeded: ids.count))
-        identity.reserve(unmade.count)
-        made.reserveCapacity(unmade.count)
+        if levels.last?.end ?? 0 < ids.count { levels.append((load.level, ids.count)) }
+        identity.reserve(ids.count)
+        made.reserveCapacity(ids.count)
     }
 
     private func checkEach() throws {
@@ -30,51 +30,53 @@ extension Table {
         error.type = D.schema.name
         error.id = "\(ids[Int(index)])"
         error.property = name
-        error.path = "\(place(of: index)).\(name ?? "?")"
+        error.path = "\(path(of: index)).\(name ?? "?")"
         return error
     }
 
-    /// Makes and registers what is new, as far as what it needs is there; true if any was.
-    func makeAll() throws -> Bool {
-        guard let noteMade = mapping.noteMade else {
-            let isProgress = try mapping.passes.make(self)
-            try checkMade()
-            return isProgress
+    var hasUnmade: Bool { nextToMake < ids.count || !waiting.isEmpty }
+    var lastLevel: Int { levels.last?.level ?? 0 }
+
+    func makeModels(through level: Int) throws -> Bool {
+        var end = nextToMake
+        while nextLevel < levels.count, levels[nextLevel].level <= level {
+            end = levels[nextLevel].end
+            nextLevel += 1
         }
+        guard end > nextToMake || !waiting.isEmpty else { return false }
         adopt()
-        let isProgress = try mapping.passes.make(self)
+        let isProgress = try mapping.passes.make(self, end)
         try checkMade()
-        for id in made { if let model = model(id) { noteMade(model, id) } }
+        if let noteMade = mapping.noteMade {
+            for id in made { if let model = entities.model(id) { noteMade(model, id) } }
+        }
         return isProgress
     }
 
-    /// Registers objects that are there already for DTOs without an id.
+    /// Registers models that are there already for DTOs without an id.
     private func adopt() {
-        for index in unmade {
-            let id = ids[Int(index)]
-            guard identity.slot(id) == nil, let model = adoptable[IDKey(id)] else { continue }
+        guard !provenance.adoptable.isEmpty else { return }
+        for id in ids {
+            guard identity.slot(id) == nil, let model = provenance.adoptable[IDKey(id)] else { continue }
             _ = identity.register(id, model)
             made.append(id)
         }
-        adoptable = [:]
+        provenance.adoptable = [:]
     }
 
-    func undoMaking() {
-        for id in made.reversed() { identity.remove(id) }
-        startLoad()
-    }
+    func unmake() { for id in made.reversed() { identity.remove(id) } }
 
-    func describeCycle() -> GraphError {
-        guard let first = unmade.first else { return GraphError(.cycle, "", type: D.schema.name) }
+    func needsCycle() -> GraphError {
+        guard let first = waiting.first else { return GraphError(.cycle, "", type: D.schema.name) }
         let id = "\(ids[Int(first)])"
         var path = ["\(D.schema.name)(\(id))"]
         var next = need(of: id)
         while let need = next, let table = core.tables[TypeKey(need.type)] {
-            let place = "\(table.name)(\(need.id))"
-            let isSeen = path.contains(place)
-            path.append(place)
+            let step = "\(table.name)(\(need.id))"
+            let isSeen = path.contains(step)
+            path.append(step)
             if isSeen { break }
-            next = table.need(of: need.id)
+            next = load.known(table)?.need(of: need.id)
         }
         return GraphError(
             .cycle,
@@ -82,8 +84,8 @@ extension Table {
                 + path.joined(separator: " needs "), type: D.schema.name, id: id)
     }
 
-    func unmetNeed(of id: String) -> NotYet? {
-        guard let index = unmade.first(where: { "\(ids[Int($0)])" == id }), let dto = incoming[Int(index)] else {
+    func need(of id: String) -> NotYet? {
+        guard let index = waiting.first(where: { "\(ids[Int($0)])" == id }), let dto = incoming[Int(index)] else {
             return nil
         }
         do {
@@ -92,16 +94,16 @@ extension Table {
         } catch { return error as? NotYet }
     }
 
-    func readEach() throws {
-        grow(to: held.models.count)
-        let isShared = core.isShared(self) || isPayload
+    func readFields() throws {
+        entities.grow(to: held.models.count)
+        let isShared = core.isShared(entities) || isPayload
         let (readAll, snapshots, incoming) = (mapping.readAll, snapshotRows, incoming)
         for index in arrived {
             let slot = Int(slots[Int(index)])
             guard let model = model(at: slot) else { continue }
             let dto = incoming.pointer(Int(index))
             let isOld = snapshots.isThere[slot]
-            if !isOld, !isShared || !isKnownElsewhere(slot) {
+            if !isOld, !isShared || !entities.isKnownElsewhere(slot) {
                 try readAll(dto, model)
             } else if isPayload {
                 try take(dto, slot, model)
@@ -117,8 +119,10 @@ extension Table {
             for step in steps..<steps + mapping.steps.count {
                 guard let read = step.pointee.read else { continue }
                 if !isOld {
-                    if !isHeld(step.pointee, slot, model) { try read(dto, model) }
-                } else if isUnedited(step.pointee.isClean, slot, model) || isSaidElsewhere(step.pointee, slot) {
+                    if !entities.isHeld(step.pointee, slot, model) { try read(dto, model) }
+                } else if entities.isUnedited(step.pointee.isClean, slot, model)
+                    || entities.isSaidElsewhere(step.pointee, slot)
+                {
                     try read(dto, model)
                 } else {
                     try settle(step.pointee, slot, model, dto, read)
@@ -127,21 +131,35 @@ extension Table {
         }
     }
 
-    func linkEach() throws {
+    func linkModels() throws {
         var masks: [Int: UInt64] = [:]
         for (index, step) in mapping.steps.enumerated() {
             let count = followed[index]
             if count < arrived.count {
                 try unfillChanged(step, index, from: count)
-                try step.linkKnown?(self, count, core)
+                try step.linkKnown?(self, count, load)
             }
             guard let link = step.link, count > 0 else { continue }
             let putBack = (step.isOnDemand ? setAside(step) : []) + holdLinks(step)
-            try link(self, index, core)
+            try link(self, index, load)
             for put in putBack { put() }
             masks[count, default: 0] |= step.bit
         }
         for (count, mask) in masks { markFilled(mask, count) }
+    }
+
+    /// Takes what the app has put into links that it had not loaded out of the way of a load.
+    func setAside(_ step: StepTasks<D>) -> [() -> Void] {
+        guard let setAside = step.setAside else { return [] }
+        var putBack: [() -> Void] = []
+        for index in arrived {
+            let slot = Int(slots[Int(index)])
+            guard snapshots.has(slot), entities.filled[slot] & step.bit == 0, let model = model(at: slot) else {
+                continue
+            }
+            putBack.append(setAside(model, slot, core))
+        }
+        return putBack
     }
 
     /// A link that another writer has changed and this load does not follow is unknown again, unless the app has
@@ -151,27 +169,45 @@ extension Table {
         let bit = step.bit
         for place in arrived[start...] {
             let slot = Int(slots[Int(place)])
-            guard filled[slot] & bit != 0, incoming.has(Int(place)), snapshots.has(slot),
+            guard entities.filled[slot] & bit != 0, incoming.has(Int(place)), snapshots.has(slot),
                 let model = model(at: slot)
             else { continue }
-            let isKept = withPointer(to: slot, of: snapshots) { old in
-                withPointer(to: Int(place), of: incoming) { isSame(old, $0) }
-            }
-            guard !isKept, try isClean(step.isClean, slot, model) else { continue }
+            let isKept = withDTO(place) { isSame(snapshots.pointer(slot), $0) }
+            guard !isKept, try entities.isClean(step.isClean, slot, model) else { continue }
             drop(model, core, true)
-            filled[slot] &= ~bit
+            entities.filled[slot] &= ~bit
         }
     }
 
     private func markFilled(_ mask: UInt64, _ count: Int) {
-        for index in arrived.prefix(count) { filled[Int(slots[Int(index)])] |= mask }
+        for index in arrived.prefix(count) { entities.filled[Int(slots[Int(index)])] |= mask }
     }
 
-    func finishEach() {
+    func finish() throws {
+        noteVanished()
+        noteReached()
+        takeGapless()
+        try takeRefused()
+        noteGaps()
+        noteElsewhere()
+        trackArrived()
         let (snapshots, incoming) = (snapshotRows, incomingRows)
         for index in arrived { incoming.move(Int(index), to: snapshots, at: Int(slots[Int(index)])) }
-        resetLoad()
     }
+
+    var hasVanishing: Bool { !vanishing.isEmpty }
+
+    private func noteVanished() {
+        if !entities.vanished.isEmpty { for index in arrived { entities.vanished.remove(Int(slots[Int(index)])) } }
+        for id in vanishing { if let slot = identity.slot(id) { entities.vanished.insert(slot) } }
+    }
+
+    private func trackArrived() {
+        guard entities.tracking != nil else { return }
+        for index in arrived { if let model = model(at: Int(slots[Int(index)])) { entities.track(model) } }
+    }
+
+    var models: [AnyObject] { slots.compactMap { $0 < 0 ? nil : model(at: Int($0)) } }
 
     /// The model of an edge: one of this load, or one that the session had.
     @inlinable @inline(__always) func linked(_ edge: Int32) throws -> D.Model {
@@ -190,42 +226,15 @@ extension Table {
         let isPayload = isPayload
         for index in arrived.prefix(followed[step]) {
             let slot = Int(slots[Int(index)])
-            let range = start..<start + withPointer(to: Int(index), of: incoming, count)
+            let range = start..<start + withDTO(index, count)
             start = range.upperBound
             guard let model = model(at: slot) else { continue }
-            if snapshots.has(slot) || isPayload, try isPayload || !self.isClean(isClean, slot, model),
+            if snapshots.has(slot) || isPayload, try isPayload || !isClean(snapshots.pointer(slot), model, core),
                 keeps(step, slot, model)
             {
                 continue
             }
             try body(model, range)
         }
-    }
-
-    /// Calls `append` with the link of each DTO that came as `range`, and the step's edges to append to.
-    @inlinable @inline(__always)
-    func withEdges<Link>(
-        _ step: Int, _ range: Range<Int>, of get: (UnsafePointer<D>) -> Link,
-        append: (Link, inout ContiguousArray<Int32>) throws -> Void
-    ) rethrows {
-        var list: ContiguousArray<Int32> = []
-        swap(&list, &edges[step])
-        defer { swap(&list, &edges[step]) }
-        // The link is read before it is followed: a type that links to itself grows `incoming` by its targets.
-        for place in range { try append(withPointer(to: Int(arrived[place]), of: incoming, get), &list) }
-    }
-
-    /// Whether the app has left the property alone. A value that does not encode is an edit: a load keeps it, and a
-    /// save says what is wrong with it.
-    func isUnedited(
-        _ check: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, _ slot: Int, _ model: D.Model
-    ) -> Bool { (try? isClean(check, slot, model)) ?? false }
-
-    /// Asks a step about a slot that has a snapshot.
-    @inlinable @inline(__always)
-    func isClean(
-        _ check: (UnsafePointer<D>, D.Model, SessionCore) throws -> Bool, _ slot: Int, _ model: D.Model
-    ) rethrows -> Bool {
-        try withPointer(to: slot, of: snapshots) { try check($0, model, core) }
     }
 }

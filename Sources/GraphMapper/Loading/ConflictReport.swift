@@ -1,6 +1,6 @@
 /// The second walk, which only a conflict costs: finds every object whose copies differ, and the shortest way to
 /// each differing copy.
-struct Certificate {
+struct ConflictReport {
     /// A DTO that the walk has come to. Paths are kept as the step from the one before, as they may be long.
     private struct Place {
         let type: any DTO.Type
@@ -34,7 +34,7 @@ struct Certificate {
         let values: [(name: String, content: DTOContent?)]
     }
 
-    private let core: SessionCore
+    private let load: Load
     private var places: [Place] = []
     /// The places that are not walked yet, by the lengths of their paths.
     private var waiting: [Int: [Int]] = [:]
@@ -42,19 +42,19 @@ struct Certificate {
     /// Objects are walked once: the first way to them is the shortest.
     private var seen: Set<ObjectIdentifier> = []
 
-    private init(_ core: SessionCore) { self.core = core }
+    private init(_ load: Load) { self.load = load }
 
     /// The error for the first conflict by type and id. It does not depend on the order of the roots: paths start
     /// at an id, and everything is sorted.
-    static func find(_ roots: [(any DTO.Type, Any)], _ core: SessionCore) -> GraphError? {
-        walk(roots, core).conflict()
+    static func find(_ roots: [(any DTO.Type, Any)], _ load: Load) -> GraphError? {
+        walk(roots, load).conflict()
     }
 
     /// Of each object whose copies differ, the one that comes first or last as one reads the DTOs.
     static func choices(
-        _ roots: [(any DTO.Type, Any)], _ core: SessionCore, isFirst: Bool
+        _ roots: [(any DTO.Type, Any)], _ load: Load, isFirst: Bool
     ) -> [(any DTO.Type, Any)] {
-        let walk = walk(roots, core)
+        let walk = walk(roots, load)
         return walk.copies.keys.sorted { $0.isBefore($1) }.compactMap { key in
             let group = walk.copies[key] ?? []
             guard !(walk.places[group[0].place].type is any KeylessDTO.Type), walk.differing(group).first != nil else {
@@ -66,10 +66,10 @@ struct Certificate {
         }
     }
 
-    private static func walk(_ roots: [(any DTO.Type, Any)], _ core: SessionCore) -> Certificate {
-        var walk = Certificate(core)
+    private static func walk(_ roots: [(any DTO.Type, Any)], _ load: Load) -> ConflictReport {
+        var walk = ConflictReport(load)
         for (number, (type, dto)) in roots.enumerated() {
-            guard let name = core.tables[TypeKey(type)]?.describe(dto) else { continue }
+            guard let name = load.phase(ofType: type)?.describe(dto) else { continue }
             let label = "\(name.name)(\(type is any KeylessDTO.Type ? "root \(number + 1)" : name.id))"
             walk.add(Place(type: type, dto: dto, label: label, parent: nil, length: label.count, number: number))
         }
@@ -113,7 +113,7 @@ struct Certificate {
 
     private mutating func visit(_ number: Int) {
         let place = places[number]
-        guard let table = core.tables[TypeKey(place.type)] else { return }
+        guard let table = load.phase(ofType: place.type) else { return }
         if let object = table.identity(of: place.dto), !seen.insert(object).inserted { return }
         guard let name = table.describe(place.dto) else { return }
         // What has no id is the same object as what stands in the same place of a copy.
@@ -171,7 +171,7 @@ struct Certificate {
     }
 }
 
-/// What the certificate needs of a DTO, whatever its type.
+/// What the report needs of a DTO, whatever its type.
 struct DTODescription {
     let name: String
     let id: String
@@ -205,29 +205,29 @@ enum DTOContent: Hashable, CustomStringConvertible {
     }
 }
 
-extension Table {
-    func forEachNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {
+extension LoadBatch {
+    func visitNested(_ dto: Any, _ visit: (any DTO.Type, Any, String) -> Void) {
         guard let dto = dto as? D else { return }
         if let pool {
             let token = pool.access.token(pool, dto)
-            for step in mapping.steps { step.linked?(self, token, core, visit) }
+            for step in mapping.steps { step.linked?(self, token, load, visit) }
         } else {
             for step in mapping.steps { step.nested?(dto, visit) }
         }
     }
 
     /// What is the same for all accessors of an object; nil for values.
-    func objectIdentity(_ dto: Any) -> ObjectIdentifier? {
+    func identity(of dto: Any) -> ObjectIdentifier? {
         guard let pool, let dto = dto as? D else { return nil }
         return ObjectIdentifier(pool.objects[Int(pool.access.token(pool, dto))] as AnyObject)
     }
 
-    func placeName(_ dto: Any) -> String? {
+    func nameOf(_ dto: Any) -> String? {
         (dto as? D).map { dto in D.self is any KeylessDTO.Type ? D.schema.name : "\(D.schema.name)(\(dto.id))" }
     }
 
     /// A DTO's values; nil for one that the DTO leaves open.
-    func description(_ dto: Any) -> DTODescription? {
+    func describe(_ dto: Any) -> DTODescription? {
         guard let dto = (dto as? D).map(detached) else { return nil }
         let values = zip(D.schema.properties, mapping.entries).map { property, entry -> (String, DTOContent?) in
             let step = entry.map { mapping.steps[$0] }
@@ -240,7 +240,7 @@ extension Table {
     private func nestedNames(_ dto: D, _ step: StepTasks<D>?) -> [String] {
         var names: [String] = []
         step?.nested?(dto) { type, child, _ in
-            if let name = core.tables[TypeKey(type)]?.nameOf(child) { names.append(name) }
+            if let name = load.phase(ofType: type)?.nameOf(child) { names.append(name) }
         }
         return names
     }
