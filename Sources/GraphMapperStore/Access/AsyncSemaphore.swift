@@ -3,7 +3,7 @@ import Dispatch
 /// Lets so many tasks at a time through, in the order of arrival.
 ///
 /// It is no actor, since a hop to one and back would cost more than most transactions.
-final class Turnstile: Sendable {
+final class AsyncSemaphore: Sendable {
     private struct State {
         var free: Int
         var waiting: [Waiter] = []

@@ -2,7 +2,7 @@
 final class ReaderPool: Sendable {
     /// Kept so that it closes last: only a connection that may write folds the log into the file and removes it.
     private let writer: Connection
-    private let places: Turnstile
+    private let permits: AsyncSemaphore
     private let connect: @Sendable () throws -> Connection
     private let limit: Int
     private let idle = Locked<[Connection]>([])
@@ -11,7 +11,7 @@ final class ReaderPool: Sendable {
     init(beside writer: Connection, limit: Int, connect: @escaping @Sendable () throws -> Connection) {
         self.writer = writer
         self.limit = max(1, limit)
-        places = Turnstile(limit: limit)
+        permits = AsyncSemaphore(limit: limit)
         self.connect = connect
     }
 
@@ -21,7 +21,7 @@ final class ReaderPool: Sendable {
     ///
     /// - Throws: `CancellationError` if the task is cancelled; what connecting throws.
     func take() async throws -> Connection {
-        try await places.enterUnlessCancelled()
+        try await permits.enterUnlessCancelled()
         return try connection()
     }
 
@@ -32,31 +32,31 @@ final class ReaderPool: Sendable {
         if isPaused.withLock({ $0 }) {
             throw StoreError(.busy, "the store is suspended; resume it before it is read without waiting")
         }
-        return places.enterNow() ? (try connection(), false) : (try connect(), true)
+        return permits.enterNow() ? (try connection(), false) : (try connect(), true)
     }
 
     func give(_ connection: Connection) {
         idle.withLock { $0.append(connection) }
-        places.leave()
+        permits.leave()
     }
 
     /// Waits until nobody reads, and lets nobody in.
     func pause() async {
         isPaused.withLock { $0 = true }
-        for _ in 0..<limit { await places.enter() }
+        for _ in 0..<limit { await permits.enter() }
     }
 
     /// Lets those in who wait.
     func resume() {
         isPaused.withLock { $0 = false }
-        for _ in 0..<limit { places.leave() }
+        for _ in 0..<limit { permits.leave() }
     }
 
-    /// For who has a place.
+    /// For who has a permit.
     private func connection() throws -> Connection {
         if let connection = idle.withLock({ $0.popLast() }) { return connection }
         do { return try connect() } catch {
-            places.leave()
+            permits.leave()
             throw error
         }
     }

@@ -2,13 +2,11 @@
 ///
 /// Writers hand over what they have committed, in the order of commits, and go on: what it means for an observer is found
 /// out by the observer, whenever it comes to it.
-final class Hub: Sendable {
-    struct ID: Hashable, Sendable { fileprivate let number: Int }
-
+final class ChangeBroadcaster: Sendable {
     fileprivate struct Observer {
-        var interest: Interest
-        let absorber: Absorber?
-        var pending = Pending()
+        var region: ObservedRegion
+        let suppressedRows: SuppressedRowsReader?
+        var pending = PendingChanges()
         var waiting: CheckedContinuation<Void, Never>?
         var isCancelled = false
         var error: (any Error)?
@@ -21,13 +19,13 @@ final class Hub: Sendable {
     }
 
     fileprivate struct State {
-        var observers: [ID: Observer] = [:]
+        var observers: [ObserverID: Observer] = [:]
         /// Who looks at all of a table.
-        var byTable: [String: Set<ID>] = [:]
+        var byTable: [String: Set<ObserverID>] = [:]
         /// Who looks at a single row of it.
-        var byRow: [String: [[StoredValue]: Set<ID>]] = [:]
+        var byRow: [String: [[StoredValue]: Set<ObserverID>]] = [:]
         /// Who looks at rows with one value in a column.
-        var byPin = PinIndex()
+        var byFilter = EqualityFilterIndex()
         var next = 0
         /// How many look at each table.
         var lookers: [String: Int] = [:]
@@ -49,41 +47,41 @@ final class Hub: Sendable {
     var isNeeded: Bool { state.withLock { !$0.observers.isEmpty } }
     /// How many observe.
     var count: Int { state.withLock { $0.observers.count } }
-    /// Columns that observers have pinned to a value, by table.
-    var pinnedColumns: [String: [String]] { state.withLock { $0.byPin.columns } }
+    /// Columns by whose values observers choose their rows, by table.
+    var filterColumns: [String: [String]] { state.withLock { $0.byFilter.columns } }
     /// How many have something to look at.
     var pendingCount: Int { state.withLock { $0.observers.values.count { !$0.pending.isEmpty } } }
 
     // MARK: Observers
 
     /// From now on, what concerns the observer is kept for it.
-    func add(_ interest: Interest, _ absorber: Absorber? = nil) -> ID {
+    func add(_ region: ObservedRegion, _ suppressedRows: SuppressedRowsReader? = nil) -> ObserverID {
         state.withLock { state in
-            let id = ID(number: state.next)
+            let id = ObserverID(number: state.next)
             state.next += 1
-            state.observers[id] = Observer(interest: interest, absorber: absorber)
-            state.list(id, interest)
+            state.observers[id] = Observer(region: region, suppressedRows: suppressedRows)
+            state.list(id, region)
             return id
         }
     }
 
     /// If the observer looks at more than before, it is told of that from now on, and has to look at once: something may
     /// have been written there meanwhile.
-    func widen(_ id: ID, _ interest: Interest) {
+    func widen(_ id: ObserverID, _ region: ObservedRegion) {
         state.withLock { state in
-            guard let known = state.observers[id]?.interest, !interest.isWithin(known) else { return }
+            guard let known = state.observers[id]?.region, !region.isWithin(known) else { return }
             state.strike(id, known)
-            state.list(id, interest)
-            state.observers[id]?.interest = interest
+            state.list(id, region)
+            state.observers[id]?.region = region
             state.observers[id]?.pending.addEverything()
         }
     }
 
     /// Forgets the observer; if it waits, it goes on.
-    func remove(_ id: ID) {
+    func remove(_ id: ObserverID) {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard var observer = state.observers.removeValue(forKey: id) else { return nil }
-            state.strike(id, observer.interest)
+            state.strike(id, observer.region)
             return observer.woken()
         }
         waiting?.resume()
@@ -92,7 +90,7 @@ final class Hub: Sendable {
     /// Waits until something concerns the observer; false if its task is cancelled first.
     ///
     /// - Throws: what kept the store from finding out.
-    func wait(_ id: ID) async throws -> Bool {
+    func wait(_ id: ObserverID) async throws -> Bool {
         while !Task.isCancelled {
             let isDue = try state.withLock { state in
                 guard let observer = state.observers[id] else { throw CancellationError() }
@@ -107,14 +105,14 @@ final class Hub: Sendable {
 
     /// What has been written since the observer last asked, and the number of the last change record that this takes into
     /// account.
-    func take(_ id: ID) -> (pending: Pending, told: Int64) {
+    func take(_ id: ObserverID) -> (pending: PendingChanges, told: Int64) {
         state.withLock { state in
-            defer { state.observers[id]?.pending = Pending() }
-            return (state.observers[id]?.pending ?? Pending(), state.told)
+            defer { state.observers[id]?.pending = PendingChanges() }
+            return (state.observers[id]?.pending ?? PendingChanges(), state.told)
         }
     }
 
-    private func sleep(_ id: ID) async {
+    private func sleep(_ id: ObserverID) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isDue = state.withLock { state in
@@ -138,25 +136,25 @@ final class Hub: Sendable {
     // MARK: Writers
 
     /// What an observer that knows of a write looks at, and how it takes it in; nil if it is not there.
-    func absorber(_ id: ID) -> (interest: Interest, absorber: Absorber?)? {
-        state.withLock { state in state.observers[id].map { ($0.interest, $0.absorber) } }
+    func observer(_ id: ObserverID) -> (region: ObservedRegion, suppressedRows: SuppressedRowsReader?)? {
+        state.withLock { state in state.observers[id].map { ($0.region, $0.suppressedRows) } }
     }
 
     /// Tells of a committed transaction.
     ///
     /// - Parameters:
-    ///   - touches: what it has written; nil if nobody observed before it was committed.
+    ///   - changes: what it has written; nil if nobody observed before it was committed.
     ///   - records: the numbers of its change records.
-    ///   - absorbed: what it has made of the rows of observers that know of it.
-    func publish(_ touches: [Touch]?, records: ClosedRange<Int64>, absorbed: [ID: any Sendable] = [:]) {
+    ///   - suppressed: what it has made of the rows of observers that know of it.
+    func publish(_ changes: [RowChange]?, records: ClosedRange<Int64>, suppressed: [ObserverID: any Sendable] = [:]) {
         let woken = state.withLock { state in
             defer { state.told = max(state.told, records.upperBound) }
-            for (id, rows) in absorbed { state.observers[id]?.pending.absorb(rows) }
+            for (id, rows) in suppressed { state.observers[id]?.pending.add(suppressed: rows) }
             // Records that nobody here wrote: another process did.
-            guard let touches, records.lowerBound == state.told + 1 else {
+            guard let changes, records.lowerBound == state.told + 1 else {
                 return state.tellAll { $0.pending.addEverything() }
             }
-            return state.tell(touches, except: absorbed)
+            return state.tell(changes, except: suppressed)
         }
         for continuation in woken { continuation.resume() }
     }
@@ -175,16 +173,16 @@ final class Hub: Sendable {
     }
 }
 
-extension Hub.State {
+extension ChangeBroadcaster.State {
     /// Lists an observer with what it looks at.
-    fileprivate mutating func list(_ id: Hub.ID, _ interest: Interest) {
-        for table in interest.tables.keys {
+    fileprivate mutating func list(_ id: ObserverID, _ region: ObservedRegion) {
+        for table in region.tables.keys {
             lookers[table, default: 0] += 1
             tables.insert(table)
-            if let row = interest.row, row.table == table {
+            if let row = region.row, row.table == table {
                 byRow[table, default: [:]][row.key, default: []].insert(id)
-            } else if let pin = interest.pin, pin.table == table {
-                byPin.add(pin, id)
+            } else if let filter = region.equalityFilter, filter.table == table {
+                byFilter.add(filter, id)
             } else {
                 byTable[table, default: []].insert(id)
             }
@@ -192,8 +190,8 @@ extension Hub.State {
     }
 
     /// Takes it from the lists.
-    fileprivate mutating func strike(_ id: Hub.ID, _ interest: Interest) {
-        for table in interest.tables.keys {
+    fileprivate mutating func strike(_ id: ObserverID, _ region: ObservedRegion) {
+        for table in region.tables.keys {
             lookers[table, default: 1] -= 1
             if lookers[table] == 0 {
                 lookers[table] = nil
@@ -201,8 +199,8 @@ extension Hub.State {
             }
             byTable[table]?.remove(id)
             if byTable[table]?.isEmpty == true { byTable[table] = nil }
-            if let pin = interest.pin, pin.table == table { byPin.remove(pin, id) }
-            guard let row = interest.row, row.table == table else { continue }
+            if let filter = region.equalityFilter, filter.table == table { byFilter.remove(filter, id) }
+            guard let row = region.row, row.table == table else { continue }
             byRow[table]?[row.key]?.remove(id)
             if byRow[table]?[row.key]?.isEmpty == true { byRow[table]?[row.key] = nil }
             if byRow[table]?.isEmpty == true { byRow[table] = nil }
@@ -210,17 +208,17 @@ extension Hub.State {
     }
 
     fileprivate mutating func tell(
-        _ touches: [Touch], except knowing: [Hub.ID: any Sendable]
+        _ changes: [RowChange], except suppressed: [ObserverID: any Sendable]
     ) -> [CheckedContinuation<Void, Never>] {
         var woken: [CheckedContinuation<Void, Never>] = []
-        for touch in touches {
-            func tell(_ ids: some Sequence<Hub.ID>) {
-                for id in ids where knowing[id] == nil { self.tell(id, touch, &woken) }
+        for change in changes {
+            func tell(_ ids: some Sequence<ObserverID>) {
+                for id in ids where suppressed[id] == nil { self.tell(id, change, &woken) }
             }
-            tell(byTable[touch.table] ?? [])
-            tell(byPin.concerned(touch))
-            guard let rows = byRow[touch.table] else { continue }
-            if let keys = touch.knownKeys {
+            tell(byTable[change.table] ?? [])
+            tell(byFilter.concerned(change))
+            guard let rows = byRow[change.table] else { continue }
+            if let keys = change.knownKeys {
                 for key in keys { tell(rows[key] ?? []) }
             } else {
                 tell(rows.values.joined())
@@ -229,13 +227,16 @@ extension Hub.State {
         return woken
     }
 
-    private mutating func tell(_ id: Hub.ID, _ touch: Touch, _ woken: inout [CheckedContinuation<Void, Never>]) {
-        guard observers[id]?.interest.looksAt(touch) == true else { return }
-        observers[id]?.pending.add(touch)
+    private mutating func tell(_ id: ObserverID, _ change: RowChange, _ woken: inout [CheckedContinuation<Void, Never>])
+    {
+        guard observers[id]?.region.looksAt(change) == true else { return }
+        observers[id]?.pending.add(change)
         if let continuation = observers[id]?.woken() { woken.append(continuation) }
     }
 
-    fileprivate mutating func tellAll(_ what: (inout Hub.Observer) -> Void) -> [CheckedContinuation<Void, Never>] {
+    fileprivate mutating func tellAll(_ what: (inout ChangeBroadcaster.Observer) -> Void) -> [CheckedContinuation<
+        Void, Never
+    >] {
         var woken: [CheckedContinuation<Void, Never>] = []
         for id in observers.keys {
             guard var observer = observers[id] else { continue }

@@ -1,8 +1,7 @@
 /// Finds out whether another connection, of this process or another, has written to the file.
-final class Others: Sendable {
+final class ExternalChangeMonitor: Sendable {
     private struct State {
-        /// What SQLite last said. It changes when another connection commits
-        /// (https://sqlite.org/pragma.html#pragma_data_version).
+        /// What the connection last said. It changes when another one commits.
         var version: StoredValue?
         var isWatching = false
     }
@@ -13,15 +12,13 @@ final class Others: Sendable {
 
     /// - Parameter seconds: the time between two looks; a millisecond at least.
     init(_ writer: Connection, every seconds: Double) throws {
-        state = Locked(State(version: try Self.version(writer)))
+        state = Locked(State(version: try writer.dataVersion()))
         interval = UInt64((seconds.isNaN ? 0.2 : min(max(seconds, 0.001), 3600)) * 1e9)
     }
 
-    private static func version(_ writer: Connection) throws -> StoredValue? { try writer.peek("PRAGMA data_version") }
-
     /// Whether somebody else has written since the last call. Whoever calls it holds the writer.
     func haveWritten(_ writer: Connection) throws -> Bool {
-        let now = try Self.version(writer)
+        let now = try writer.dataVersion()
         return state.withLock { state in
             defer { state.version = now }
             return state.version != now

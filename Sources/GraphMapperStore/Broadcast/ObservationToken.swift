@@ -7,7 +7,7 @@ public final class ObservationToken: Sendable {
     /// The observer, once it is there.
     let handle: ObserverHandle
 
-    fileprivate init(_ life: Life, _ task: Task<Void, Never>, _ handle: ObserverHandle) {
+    init(_ life: Life, _ task: Task<Void, Never>, _ handle: ObserverHandle) {
         self.life = life
         self.task = task
         self.handle = handle
@@ -26,7 +26,7 @@ public final class ObservationToken: Sendable {
 }
 
 /// Whether an observer may still be called.
-private final class Life: Sendable {
+final class Life: Sendable {
     private let state = Locked<(isOver: Bool, error: (any Error)?)>((false, nil))
 
     var isOver: Bool { state.withLock { $0.isOver } }
@@ -35,57 +35,31 @@ private final class Life: Sendable {
     func end(_ error: any Error) { state.withLock { $0 = (true, error) } }
 }
 
-extension Changes {
-    /// Calls `body` with each element on the main actor, for as long as the token is kept.
-    ///
-    /// - Parameters:
-    ///   - onError: called on the main actor with what ends the observation, which is ``ObservationToken/error`` too.
-    ///   - body: what to do with an element. Never called after the token is released on the main actor.
-    /// - Returns: the token to keep.
-    @MainActor
-    public func observe(
-        onError: (@MainActor (any Error) -> Void)? = nil, _ body: @escaping @MainActor (Element) -> Void
-    ) -> ObservationToken {
-        let life = Life()
-        let handle = ObserverHandle()
-        // It is of no transaction that may be open here.
-        let task = GraphStore.$held.withValue(nil) {
-            Task { @MainActor in
-                do {
-                    var elements = makeAsyncIterator(handle)
-                    while let element = try await elements.next() {
-                        defer { handle.gate.leave() }
-                        if life.isOver { return }
-                        body(element)
-                    }
-                } catch {
-                    if life.isOver { return }
-                    life.end(error)
-                    onError?(error)
-                }
-            }
-        }
-        return ObservationToken(life, task, handle)
+extension ObservationToken {
+    /// Runs `body` while no event of these observers is under way.
+    static func between<T>(
+        _ tokens: [ObservationToken], _ body: ([ObserverID]) async throws -> T
+    ) async throws -> T {
+        var handles: [ObserverHandle] = []
+        for token in tokens where !handles.contains(where: { $0 === token.handle }) { handles.append(token.handle) }
+        // Everybody enters in one order.
+        handles.sort { ObjectIdentifier($0) < ObjectIdentifier($1) }
+        for handle in handles { await handle.gate.enter() }
+        defer { for handle in handles { handle.gate.leave() } }
+        return try await body(handles.compactMap { handle in handle.id.withLock { $0 } })
     }
 }
 
-extension GraphStore {
-    /// Calls `body` on the main actor with the records of a query, and then with each of their changes, for as long as the
-    /// token is kept. See ``changes(of:observing:linked:)``.
-    ///
-    /// - Parameters:
-    ///   - query: which records, in which order.
-    ///   - properties: those whose changes count as modifications; nil for all.
-    ///   - linked: which records that they link to count as part of them.
-    ///   - onError: called with what ends the observation.
-    ///   - body: what to do with a change. Never called after the token is released on the main actor.
-    /// - Returns: the token to keep.
-    @MainActor
-    public func observe<R: StoredRecord>(
-        _ query: Query<R>, observing properties: [any PartialKeyPath<R> & Sendable]? = nil,
-        linked: ObservedLinks<R> = .none, onError: (@MainActor (any Error) -> Void)? = nil,
-        _ body: @escaping @MainActor (CollectionChange<R>) -> Void
-    ) -> ObservationToken {
-        changes(of: query, observing: properties, linked: linked).observe(onError: onError, body)
-    }
+/// Tells observers apart.
+struct ObserverID: Hashable, Sendable {
+    let number: Int
+}
+
+/// What others know of an observer that is called.
+final class ObserverHandle: Sendable {
+    /// Itself, once it is there.
+    let id = Locked<ObserverID?>(nil)
+    /// Held while an event is made and delivered, and while something is written that the observer knows of: so it has
+    /// every event from before the write before that, and every other one after it.
+    let gate = AsyncSemaphore()
 }

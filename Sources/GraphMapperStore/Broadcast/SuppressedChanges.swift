@@ -1,45 +1,28 @@
-/// What others know of an observer that is called.
-final class ObserverHandle: Sendable {
-    /// Itself, once it is there.
-    let id = Locked<Hub.ID?>(nil)
-    /// Held while an event is made and delivered, and while something is written that the observer knows of: so it has
-    /// every event from before the write before that, and every other one after it.
-    let gate = Turnstile()
-}
+/// Reads what a transaction has made of the rows with these keys, for an observer to take in without telling of it.
+typealias SuppressedRowsReader = @Sendable (ReadTransaction, [[StoredValue]]) throws -> any Sendable
 
-extension ObservationToken {
-    /// Runs `body` while no event of these observers is under way.
-    static func between<T>(
-        _ tokens: [ObservationToken], _ body: ([Hub.ID]) async throws -> T
-    ) async throws -> T {
-        var handles: [ObserverHandle] = []
-        for token in tokens where !handles.contains(where: { $0 === token.handle }) { handles.append(token.handle) }
-        // Everybody enters in one order.
-        handles.sort { ObjectIdentifier($0) < ObjectIdentifier($1) }
-        for handle in handles { await handle.gate.enter() }
-        defer { for handle in handles { handle.gate.leave() } }
-        return try await body(handles.compactMap { handle in handle.id.withLock { $0 } })
-    }
-}
-
-extension WriteTransaction {
-    /// What the transaction has made of the rows of observers that know of it.
-    func absorbed(_ touches: [Touch]) throws -> [Hub.ID: any Sendable] {
-        var absorbed: [Hub.ID: any Sendable] = [:]
-        for id in knowing {
-            guard let (interest, absorber) = hub.absorber(id) else { continue }
-            let concerned = touches.filter(interest.concerns)
+extension ChangeBroadcaster {
+    /// What a transaction has made of the rows of observers that know of it, and are not told.
+    ///
+    /// - Throws: ``StoreError`` of kind `misuse` if one of them would have to run its query again.
+    func suppressedRows(
+        _ changes: [RowChange], of observers: [ObserverID], in transaction: WriteTransaction
+    ) throws -> [ObserverID: any Sendable] {
+        var suppressed: [ObserverID: any Sendable] = [:]
+        for id in observers {
+            guard let (region, read) = observer(id) else { continue }
+            let concerned = changes.filter(region.concerns)
             guard !concerned.isEmpty else { continue }
             let keys = Set(concerned.flatMap { $0.knownKeys ?? [] })
-            guard let absorber, concerned.allSatisfy({ $0.knownKeys != nil }), Set(concerned.map(\.table)).count == 1
+            guard let read, concerned.allSatisfy({ $0.knownKeys != nil }), Set(concerned.map(\.table)).count == 1
             else {
                 throw StoreError(
                     .misuse,
                     "an observer cannot be left out of this write, for which it runs its query again; "
                         + "see explainChanges(of:), or let it be told", table: concerned[0].table)
             }
-            absorbed[id] = try absorber(self, Array(keys))
+            suppressed[id] = try read(transaction, Array(keys))
         }
-        return absorbed
+        return suppressed
     }
 }

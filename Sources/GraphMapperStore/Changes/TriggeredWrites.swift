@@ -1,4 +1,4 @@
-extension ChangeLog {
+extension WriteSet {
     /// Notes what triggers have written because of what the transaction has: SQLite tells what they may write to. Costs a
     /// look at the schema's version, unless there are triggers.
     ///
@@ -7,16 +7,17 @@ extension ChangeLog {
         _ connection: Connection, _ lists: [String: ListOwner], countingForeignKeys: Bool
     ) throws {
         let written = tables
-        guard !written.isEmpty, try connection.hasTriggers(orForeignKeysBesides: countingForeignKeys ? lists : nil)
+        guard !written.isEmpty,
+            try connection.hasTriggers(orForeignKeysOf: countingForeignKeys ? { lists[$0] == nil } : nil)
         else { return }
         for table in written {
             for statement in try table.statements(connection, lists) {
-                for touched in try connection.touched(by: statement) {
-                    if let list = lists[touched.table] {
-                        guard touched.isTriggered || list.table != table.table else { continue }
+                for write in try connection.writes(of: statement) where !StoreTables.all.contains(write.table) {
+                    if let list = lists[write.table] {
+                        guard write.isTriggered || list.table != table.table else { continue }
                         note(rowsOf: list.table, .update, [list.property])
-                    } else if touched.isTriggered || touched.table != table.table || touched.kind != table.kind {
-                        note(rowsOf: touched.table, touched.kind, touched.columns)
+                    } else if write.isTriggered || write.table != table.table || write.kind != table.kind {
+                        note(rowsOf: write.table, write.kind, write.columns)
                     }
                 }
             }
@@ -30,17 +31,17 @@ extension ChangeLog {
 /// Whether the rows of a table go with others of the same table.
 private func deletesMore(_ table: String, _ connection: Connection) throws -> Bool {
     try StoredTable(table, connection)?.references(connection).contains {
-        $0.onDelete == "CASCADE" && TableLayout.folded($0.target) == TableLayout.folded(table)
+        $0.onDelete == "CASCADE" && Dialect.folded($0.target) == Dialect.folded(table)
     } == true
 }
 
-extension Touched {
+extension TableWrite {
     /// Statements that do what was done, for SQLite to say what else happens then. They are not run.
     fileprivate func statements(_ connection: Connection, _ lists: [String: ListOwner]) throws -> [String] {
         let own = try StoredTable(table, connection)?.columns.filter { !$0.isGenerated }.map(\.name) ?? []
         let changed = columns.map { columns in own.filter(columns.contains) } ?? own
         var statements: [String] = []
-        func add(_ table: String, _ kind: ChangeRecord.Kind, _ columns: [String]) {
+        func add(_ table: String, _ kind: WriteKind, _ columns: [String]) {
             let name = Dialect.quoted(table)
             switch kind {
             case .insert: statements.append("INSERT INTO \(name) DEFAULT VALUES")

@@ -4,17 +4,6 @@ enum Literals {
     static func text(_ values: [StoredValue]) -> String { values.map(text).joined(separator: ", ") }
     static func text(names: [String]) -> String { names.map { quoted($0, "\"") }.joined(separator: ", ") }
 
-    /// Whether SQLite reads it in a definition as what it is: a NUL ends a statement, the sign of −0.0 is lost, and of some
-    /// numbers the last bit, for which it is asked.
-    static func isExact(_ value: StoredValue, _ connection: Connection) throws -> Bool {
-        switch value {
-        case .text(let text) where text.utf8.contains(0): return false
-        case .real(let number) where number == 0 && number.sign == .minus: return false
-        default: break
-        }
-        return try connection.peek("SELECT \(text([value]))") == value
-    }
-
     private static func text(_ value: StoredValue) -> String {
         switch value {
         case .null: "NULL"

@@ -1,4 +1,3 @@
-internal import CSQLite
 import GraphMapper
 
 /// A key as a row has it, to look up in a table of keys. Integers and up to sixteen bytes need no allocation.
@@ -23,7 +22,7 @@ enum RowKey: Hashable {
     }
 
     /// - Parameter bytes: at most sixteen.
-    private init(_ bytes: UnsafeRawBufferPointer, isText: Bool) {
+    init(_ bytes: UnsafeRawBufferPointer, isText: Bool) {
         var words: (UInt64, UInt64) = (0, 0)
         withUnsafeMutableBytes(of: &words) { $0.copyMemory(from: bytes) }
         self = .short(words.0, words.1, kind: Int32(bytes.count) | (isText ? 32 : 64))
@@ -45,38 +44,6 @@ enum RowKey: Hashable {
         }
     }
 
-    /// The key in these columns of the current row.
-    init(_ statement: Statement, _ columns: Range<Int32>) {
-        let handle = statement.handle
-        self = columns.count == 1 ? Self(handle, columns.lowerBound) : .several(columns.map { Self(handle, $0) })
-    }
-
-    /// The key in a column of the row that a statement of SQLite's stands on.
-    private init(_ handle: OpaquePointer, _ column: Int32) {
-        let value = sqlite3_column_value(handle, column)
-        switch sqlite3_value_type(value) {
-        case SQLITE_INTEGER: self = .short(UInt64(bitPattern: sqlite3_value_int64(value)), 0, kind: -1)
-        case SQLITE_BLOB:
-            // The address first, then the length, as SQLite's documentation of the two asks for.
-            let start = sqlite3_value_blob(value)
-            let count = Int(sqlite3_value_bytes(value))
-            if count <= 16 {
-                self.init(UnsafeRawBufferPointer(start: start, count: count), isText: false)
-            } else {
-                self = .long(Statement.value(handle, column))
-            }
-        case SQLITE_TEXT:
-            let start = sqlite3_value_text(value)
-            let count = Int(sqlite3_value_bytes(value))
-            if count <= 16 {
-                self.init(UnsafeRawBufferPointer(start: start, count: count), isText: true)
-            } else {
-                self = .long(Statement.value(handle, column))
-            }
-        default: self = .long(Statement.value(handle, column))
-        }
-    }
-
     static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.short(let a, let b, let kind), .short(let c, let d, let other)): a == c && b == d && kind == other
@@ -84,5 +51,18 @@ enum RowKey: Hashable {
         case (.several(let left), .several(let right)): left == right
         default: false
         }
+    }
+}
+
+extension StoredValue {
+    /// The value as it stands in a key that rows are told apart by: the two zeros are one key.
+    var normalizedKey: StoredValue { if case .real(let number) = self, number == 0 { .real(0) } else { self } }
+}
+
+extension [StoredValue] {
+    /// The key with one zero for both.
+    var normalizedKey: [StoredValue] {
+        let hasNumbers = contains { if case .real = $0 { true } else { false } }
+        return hasNumbers ? map(\.normalizedKey) : self
     }
 }

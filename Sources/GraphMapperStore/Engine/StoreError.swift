@@ -47,7 +47,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The column concerned; several are separated by commas.
     public var column: String?
 
-    /// An error of a kind, with what is known of its place.
+    /// An error of a kind, with what is known of where it happened.
     public init(
         _ kind: Kind, _ message: String, code: Int32 = 0, sql: String? = nil, table: String? = nil, key: String? = nil,
         column: String? = nil

@@ -1,27 +1,27 @@
-/// Writes formulas and rows as SQL with parameters: nothing that an app gives stands in the text.
-struct FormulaWriter {
+/// Writes expressions and rows as SQL with parameters: nothing that an app gives stands in the text.
+struct SQLWriter {
     private(set) var sql = ""
     private(set) var values: [StoredValue] = []
-    private var names: [Scope: String]
+    private var names: [TableAlias: String]
     private var count = 0
     /// Whether values stand in the text, as in a definition, which has no parameters.
     private var isDefinition = false
 
     /// For the definition of an index on one table's rows.
-    init(defining scope: Scope) {
-        names = [scope: ""]
+    init(defining alias: TableAlias) {
+        names = [alias: ""]
         isDefinition = true
     }
 
     /// - Parameter names: what the scopes around are called, quoted.
-    init(_ names: [Scope: String] = [:]) { self.names = names }
+    init(_ names: [TableAlias: String] = [:]) { self.names = names }
 
     mutating func write(_ text: String) { sql += text }
 
-    mutating func write(_ list: [Formula], separator: String = ", ") throws {
-        for (index, formula) in list.enumerated() {
+    mutating func write(_ list: [SQLExpression], separator: String = ", ") throws {
+        for (index, expression) in list.enumerated() {
             if index > 0 { sql += separator }
-            try write(formula)
+            try write(expression)
         }
     }
 
@@ -47,22 +47,22 @@ struct FormulaWriter {
         sql += " IN (\(Literals.text(choice)))"
     }
 
-    mutating func write(_ formula: Formula) throws {
-        if isDefinition, !formula.isPlain {
+    mutating func write(_ expression: SQLExpression) throws {
+        if isDefinition, !expression.isPlain {
             throw GraphError(
                 .misuse, "the rows of an index are told by comparing columns with values; this asks for more")
         }
-        switch formula {
+        switch expression {
         case .value(let value): try write(value)
-        case .column(let scope, let name):
-            let place = try self.name(scope)
-            sql += place.isEmpty ? Dialect.quoted(name) : "\(place).\(Dialect.quoted(name))"
+        case .column(let alias, let name):
+            let table = try self.name(alias)
+            sql += table.isEmpty ? Dialect.quoted(name) : "\(table).\(Dialect.quoted(name))"
         case .row(let parts):
             sql += "("
             try write(parts)
             sql += ")"
         case .binary(_, let sign, _) where sign == .and || sign == .or:
-            let terms = formula.terms(joinedBy: sign)
+            let terms = expression.terms(joinedBy: sign)
             try write(terms[...], joinedBy: sign)
         case .binary(let left, let sign, let right):
             sql += "("
@@ -96,13 +96,13 @@ struct FormulaWriter {
             sql += "\(Dialect.row(columns)) = "
             try write(key)
             sql += ")"
-        case .matches(let scope, let index, let text):
-            let rows = try name(scope)
+        case .matches(let alias, let index, let text):
+            let rows = try name(alias)
             sql += Dialect.row(index.key.map { "\(rows).\(Dialect.quoted($0))" })
             sql += " IN (SELECT \(index.sourceKey.joined(separator: ", ")) FROM \(index.source) WHERE \(index.match) "
             try write(.value(.text(text)))
             sql += ")"
-        case .place(let order):
+        case .rowNumber(let order):
             sql += "row_number() OVER (ORDER BY "
             try write(order)
             sql += ")"
@@ -114,7 +114,7 @@ struct FormulaWriter {
 
     /// Terms as a tree. A short one has each term beside all before it; the depth of a long one is the logarithm of its
     /// length, since SQLite's parser has a small stack (https://sqlite.org/limits.html).
-    private mutating func write(_ terms: ArraySlice<Formula>, joinedBy sign: Formula.Operator) throws {
+    private mutating func write(_ terms: ArraySlice<SQLExpression>, joinedBy sign: SQLOperator) throws {
         guard terms.count > 1 else {
             if let term = terms.first { try write(term) }
             return
@@ -127,13 +127,13 @@ struct FormulaWriter {
         sql += ")"
     }
 
-    private mutating func write(_ formula: Formula, between start: String, _ end: String) throws {
+    private mutating func write(_ expression: SQLExpression, between start: String, _ end: String) throws {
         sql += start
-        try write(formula)
+        try write(expression)
         sql += end
     }
 
-    private mutating func write(_ function: Formula.Function, _ arguments: [Formula]) throws {
+    private mutating func write(_ function: SQLFunction, _ arguments: [SQLExpression]) throws {
         // Each engine spells a function with its arguments in their order.
         let spelling = Dialect.spelling(function, arguments.count)
         for (index, text) in spelling.enumerated() {
@@ -142,8 +142,8 @@ struct FormulaWriter {
         }
     }
 
-    private func name(_ scope: Scope) throws -> String {
-        guard let name = names[scope] else {
+    private func name(_ alias: TableAlias) throws -> String {
+        guard let name = names[alias] else {
             throw GraphError(
                 .misuse, "a column of another query stands in this one; use the parameter of the closure that it is in")
         }
@@ -155,31 +155,31 @@ struct FormulaWriter {
         return "\"$\(count)\""
     }
 
-    // MARK: Rows
+    // MARK: Selects
 
     /// A whole SELECT, whose rows have a name of their own.
-    mutating func write(_ rows: Rows) throws {
+    mutating func write(_ rows: SelectTree) throws {
         let outer = names
         defer { names = outer }
         let name = nextName()
         let list = nextName()
-        names[rows.scope] = name
-        if case .list(_, let scope) = rows.source { names[scope] = list }
+        names[rows.alias] = name
+        if case .list(_, let alias) = rows.source { names[alias] = list }
         sql += rows.isUnique ? "SELECT DISTINCT " : "SELECT "
         if rows.selected.isEmpty { sql += "1" } else { try write(rows.selected) }
         sql += " FROM "
-        var owner: Formula?
+        var owner: SQLExpression?
         switch rows.source {
         case .table(let table): sql += "\(Dialect.quoted(table)) AS \(name)"
         case .elements(let array):
             sql += Dialect.elements.0
             try write(array)
             sql += "\(Dialect.elements.1) AS \(name)"
-        case .list(let link, let scope):
+        case .list(let link, let alias):
             sql += "\(Dialect.quoted(link.table)) AS \(list) JOIN \(Dialect.quoted(link.target)) AS \(name) ON "
             owner = zip(link.targetKey, link.targetColumns).map {
-                .binary(.column(rows.scope, $0), .equal, .column(scope, $1))
-            }.reduce(nil as Formula?) { all, one in all.map { .binary($0, .and, one) } ?? one }
+                .binary(.column(rows.alias, $0), .equal, .column(alias, $1))
+            }.reduce(nil as SQLExpression?) { all, one in all.map { .binary($0, .and, one) } ?? one }
             if let owner { try write(owner) }
         }
         sql += " "
@@ -187,17 +187,17 @@ struct FormulaWriter {
     }
 
     /// Rows that are computed before the statement that follows, under a name.
-    mutating func write(_ rows: Rows, as name: String, _ columns: [String]) throws {
+    mutating func write(_ rows: SelectTree, as name: String, _ columns: [String]) throws {
         sql += "WITH \(name)(\(Dialect.list(columns))) AS MATERIALIZED ("
         try write(rows)
         sql += ") "
     }
 
-    /// What follows a table's name. The scope of the rows must have a name.
-    mutating func writeTail(_ rows: Rows) throws {
+    /// What follows a table's name. The alias of the rows must have a name.
+    mutating func writeTail(_ rows: SelectTree) throws {
         if !rows.distinct.isEmpty { try writeDistinct(rows) }
-        let terms = rows.distinct.isEmpty ? [rows.filter, rows.kept] : [rows.kept]
-        if let condition = Formula.and(terms.compactMap { $0 }) {
+        let terms = rows.distinct.isEmpty ? [rows.filter, rows.distinctFilter] : [rows.distinctFilter]
+        if let condition = SQLExpression.and(terms.compactMap { $0 }) {
             sql += rows.distinct.isEmpty ? "WHERE " : "AND "
             try write(condition)
             sql += " "
@@ -225,14 +225,14 @@ struct FormulaWriter {
         }
     }
 
-    private mutating func writeDistinct(_ rows: Rows) throws {
+    private mutating func writeDistinct(_ rows: SelectTree) throws {
         guard case .table(let table) = rows.source else { return }
         let outer = names
         let name = nextName()
         let key = rows.keyColumns.map(Dialect.quoted)
-        let place = try self.name(rows.scope)
-        sql += "WHERE \(Dialect.row(key.map { "\(place).\($0)" })) IN (SELECT \(key.joined(separator: ", ")) FROM "
-        names[rows.scope] = name
+        let outside = try self.name(rows.alias)
+        sql += "WHERE \(Dialect.row(key.map { "\(outside).\($0)" })) IN (SELECT \(key.joined(separator: ", ")) FROM "
+        names[rows.alias] = name
         sql += "(SELECT \(key.map { "\(name).\($0)" }.joined(separator: ", ")), row_number() OVER (PARTITION BY "
         try write(rows.distinct)
         sql += " ORDER BY "
@@ -249,9 +249,20 @@ struct FormulaWriter {
     mutating func write(_ order: [Ordering]) throws {
         for (index, key) in order.enumerated() {
             if index > 0 { sql += ", " }
-            try write(key.formula)
+            try write(key.expression)
             sql += key.isDescending ? " DESC" : " ASC"
-            if let nulls = key.nulls { sql += Dialect.nulls(nulls) }
+            if let nulls = key.nulls { sql += Dialect.nulls(areFirst: nulls == .first) }
         }
+    }
+}
+
+extension SQLWriter {
+    /// An expression over one table's rows.
+    static func text(
+        _ expression: SQLExpression, _ alias: TableAlias, _ name: String
+    ) throws -> (sql: String, values: [StoredValue]) {
+        var writer = SQLWriter([alias: name])
+        try writer.write(expression)
+        return (writer.sql, writer.values)
     }
 }

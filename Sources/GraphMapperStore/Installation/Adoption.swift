@@ -25,12 +25,9 @@ extension Difference {
         return try columns.isEmpty ? key(table, stored, connection) : columns
     }
 
-    /// What a table without a column of that name calls the number of a row.
-    private static let rowNumber = "rowid"
-
     private static func columns(_ table: TableLayout, _ stored: StoredTable) -> [Difference] {
         table.columns.compactMap { column in
-            let place = "\(table.name).\(column.name)"
+            let path = "\(table.name).\(column.name)"
             func differs(_ text: String, _ advice: String) -> Difference {
                 Difference(table.name, column.name, text, advice)
             }
@@ -40,16 +37,16 @@ extension Difference {
                 return affinity.keeps(column.storage)
                     ? nil
                     : differs(
-                        "\(place) is declared \(found.type), which does not keep what the record has, \(column.storage)",
+                        "\(path) is declared \(found.type), which does not keep what the record has, \(column.storage)",
                         "give the property a type that is stored as \(affinity)")
             }
-            if column.name == rowNumber, !stored.isWithoutRowID, column.storage == .integer { return nil }
-            let folded = TableLayout.folded(column.name)
-            if let other = stored.columns.first(where: { TableLayout.folded($0.name) == folded }) {
-                return differs("\(place) is called \(other.name) in the file", "write it so in the schema")
+            if column.name == Dialect.rowNumber, !stored.isWithoutRowID, column.storage == .integer { return nil }
+            let folded = Dialect.folded(column.name)
+            if let other = stored.columns.first(where: { Dialect.folded($0.name) == folded }) {
+                return differs("\(path) is called \(other.name) in the file", "write it so in the schema")
             }
             let names = stored.columns.map(\.name).joined(separator: ", ")
-            return differs("\(place) is not in the file", "the columns are \(names)")
+            return differs("\(path) is not in the file", "the columns are \(names)")
         }
     }
 
@@ -58,51 +55,18 @@ extension Difference {
         _ table: TableLayout, _ stored: StoredTable, _ connection: Connection
     ) throws -> [Difference] {
         let key = Set(table.key)
-        let isNumber = key == [rowNumber] && !stored.columns.contains { $0.name == rowNumber }
+        let isNumber = key == [Dialect.rowNumber] && !stored.columns.contains { $0.name == Dialect.rowNumber }
         guard stored.kind == .table, !isNumber, Set(stored.key) != key else { return [] }
         let isUnique = try stored.indexes(connection).contains { index in
             index.isUnique && index.isPlain && index.columns.map { key.isSuperset(of: $0) } == true
         }
         if isUnique { return [] }
-        let primary = stored.key.isEmpty ? rowNumber : stored.key.joined(separator: ", ")
+        let primary = stored.key.isEmpty ? Dialect.rowNumber : stored.key.joined(separator: ", ")
         return [
             Difference(
                 table.name, table.key.first,
                 "nothing in the file keeps \(table.key.joined(separator: ", ")) of \(table.name) unique, which is the "
                     + "record's id", "the table has \(primary) for a key")
         ]
-    }
-}
-
-/// What SQLite makes of values on their way into a column (https://sqlite.org/datatype3.html, 3.1).
-enum Affinity: String, CustomStringConvertible {
-    case integer, text, blob, real, numeric
-
-    /// - Parameter type: as declared, in capitals.
-    init(_ type: String) {
-        func has(_ words: String...) -> Bool { words.contains { type.contains($0) } }
-        if has("INT") {
-            self = .integer
-        } else if has("CHAR", "CLOB", "TEXT") {
-            self = .text
-        } else if has("BLOB") || type.isEmpty || type == "ANY" {
-            self = .blob
-        } else if has("REAL", "FLOA", "DOUB") {
-            self = .real
-        } else {
-            self = .numeric
-        }
-    }
-
-    var description: String { self == .numeric ? "a number" : rawValue }
-
-    /// Whether such a value can be read as it was written. Text in a numeric column can, unless it is that of a number:
-    /// dates are kept so.
-    func keeps(_ storage: StorageClass) -> Bool {
-        switch (self, storage) {
-        case (.blob, _), (_, .blob), (_, .null), (.numeric, _): true
-        case (.text, .text), (.integer, .integer), (.integer, .real), (.real, .real): true
-        default: false
-        }
     }
 }

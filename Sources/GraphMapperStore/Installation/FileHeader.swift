@@ -3,8 +3,9 @@
 struct FileHeader {
     /// The format that this code writes, and the newest that it reads.
     static let format: Int64 = 1
-    static let table = "graphmapper"
-    static let definition = "CREATE TABLE graphmapper (name TEXT PRIMARY KEY, value) WITHOUT ROWID"
+    static let table = StoreTables.header
+    static let definition =
+        "CREATE TABLE graphmapper (name TEXT PRIMARY KEY, value) \(Dialect.clustered)"
 
     /// Whether the file has the table.
     let isThere: Bool
@@ -91,5 +92,15 @@ struct FileHeader {
             + wanted.filter { values[$0.key] != $0.value }.sorted { $0.key < $1.key }.map {
                 (Self.set, [.text($0.key), $0.value])
             }
+    }
+}
+
+extension TableLayout {
+    /// FNV-1a of the definitions: changes when the layout does.
+    var fingerprint: String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        let texts = [Dialect.create(self)] + indexes.map { Dialect.create($0, on: name) }.sorted()
+        for byte in texts.joined(separator: "\n").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 16)
     }
 }

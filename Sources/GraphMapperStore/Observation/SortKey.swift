@@ -1,26 +1,10 @@
 /// What a row is sorted by: the values of the query's order, then those of its key.
-struct Place: Sendable, Hashable {
+struct SortKey: Sendable, Hashable {
     let values: [StoredValue]
 }
 
-/// What says to which section a row belongs.
-struct SectionKey: Sendable {
-    /// Which of the values that it is sorted by.
-    var range: Range<Int>
-    /// The values in the one way in which the key's type stores them.
-    let canonical: @Sendable (ArraySlice<StoredValue>) -> [StoredValue]
-
-    init<Key: Storable>(_ type: Key.Type, _ range: Range<Int>) {
-        self.range = range
-        canonical = { values in
-            // What does not fit the type is an error once its section is made.
-            do { return try Key.decode(Array(values)).storedValues.map(Touch.plain) } catch { return Array(values) }
-        }
-    }
-}
-
 /// How an engine sorts rows: NULL, numbers, text by its bytes, bytes.
-struct PlaceOrder: Sendable {
+struct SortKeyOrder: Sendable {
     /// One of the values that rows are sorted by.
     struct Term: Sendable {
         let isDescending: Bool
@@ -34,15 +18,15 @@ struct PlaceOrder: Sendable {
     /// To which section a row belongs.
     var section: SectionKey?
 
-    func key(_ place: Place) -> RowKey {
-        if keyWidth == 1, let value = place.values.last { return RowKey(Touch.plain(value)) }
-        return RowKey(place.values.suffix(keyWidth).map(Touch.plain)[...])
+    func key(_ sortKey: SortKey) -> RowKey {
+        if keyWidth == 1, let value = sortKey.values.last { return RowKey(value.normalizedKey) }
+        return RowKey(sortKey.values.suffix(keyWidth).map(\.normalizedKey)[...])
     }
 
     /// What the rows of a section have in common.
-    func section(_ place: Place) -> [StoredValue] { section.map { $0.canonical(place.values[$0.range]) } ?? [] }
+    func section(_ sortKey: SortKey) -> [StoredValue] { section.map { $0.canonical(sortKey.values[$0.range]) } ?? [] }
 
-    func isBefore(_ left: Place, _ right: Place) -> Bool {
+    func isBefore(_ left: SortKey, _ right: SortKey) -> Bool {
         for index in left.values.indices {
             let order = compare(left.values[index], right.values[index], index)
             if order != 0 { return order < 0 }
@@ -50,10 +34,10 @@ struct PlaceOrder: Sendable {
         return false
     }
 
-    /// The position of the first of some places, which are in order, that is not before another. Complexity: O(log count).
-    func first(notBefore place: Place, in places: [Place]) -> Int {
-        places.withUnsafeBufferPointer { places in
-            Search.first(in: places.indices) { !isBefore(places[$0], place) }
+    /// The position of the first of some sortKeys, which are in order, that is not before another. Complexity: O(log count).
+    func first(notBefore sortKey: SortKey, in sortKeys: [SortKey]) -> Int {
+        sortKeys.withUnsafeBufferPointer { sortKeys in
+            BinarySearch.first(in: sortKeys.indices) { !isBefore(sortKeys[$0], sortKey) }
         }
     }
 

@@ -15,40 +15,40 @@ extension Query {
             variable: predicate.variable.key, root: R.self,
             columns: { path in
                 let column: ColumnExpression<Never> = columns.column(path)
-                if let mistake = column.mistake { throw mistake }
+                if let diagnostic = column.diagnostic { throw diagnostic }
                 return column.parts
             })
-        let condition = try translation.formula(predicate.expression)
+        let condition = try translation.sql(predicate.expression)
         return filtered(by: Condition(condition, nil))
     }
 }
 
-/// Turns the parts of a predicate into formulas.
+/// Turns the parts of a predicate into expressions.
 @available(macOS 14, iOS 17, *)
 private struct Translation {
     let variable: PredicateExpressions.VariableID
     let root: Any.Type
     /// The columns of a property of the record.
-    let columns: (AnyKeyPath) throws -> [Formula]
+    let columns: (AnyKeyPath) throws -> [SQLExpression]
 
     func parts(_ expression: any PredicateExpression) throws -> Translated {
         guard let part = expression as? any Translatable else { throw unknown(expression) }
         return try part.translated(self)
     }
 
-    func formulas(_ expression: any PredicateExpression) throws -> [Formula] {
+    func sqlParts(_ expression: any PredicateExpression) throws -> [SQLExpression] {
         switch try parts(expression) {
-        case .formulas(let formulas): return formulas
+        case .expressions(let expressions): return expressions
         case .path(let path): return try columns(path)
         case .element, .range: throw unknown(expression)
         }
     }
 
-    func formula(_ expression: any PredicateExpression) throws -> Formula { .together(try formulas(expression)) }
+    func sql(_ expression: any PredicateExpression) throws -> SQLExpression { .together(try sqlParts(expression)) }
 
     func binary(
-        _ left: any PredicateExpression, _ sign: Formula.Operator, _ right: any PredicateExpression
-    ) throws -> Translated { .formula(.binary(try formula(left), sign, try formula(right))) }
+        _ left: any PredicateExpression, _ sign: SQLOperator, _ right: any PredicateExpression
+    ) throws -> Translated { .expression(.binary(try sql(left), sign, try sql(right))) }
 
     func unknown(_ expression: Any) -> GraphError {
         let type = "\(type(of: expression))"
@@ -61,17 +61,17 @@ private struct Translation {
 }
 
 private enum Translated {
-    case formulas([Formula])
+    case expressions([SQLExpression])
     /// A property of the record, or a part of one.
     case path(AnyKeyPath)
     /// The record itself.
     case element
-    case range([Formula], [Formula], isClosed: Bool)
+    case range([SQLExpression], [SQLExpression], isClosed: Bool)
 
-    static func formula(_ formula: Formula) -> Self { .formulas([formula]) }
+    static func expression(_ expression: SQLExpression) -> Self { .expressions([expression]) }
 }
 
-/// A part of a predicate that can be turned into a formula.
+/// A part of a predicate that can be turned into an expression.
 @available(macOS 14, iOS 17, *)
 private protocol Translatable {
     func translated(_ translation: Translation) throws -> Translated
@@ -96,19 +96,19 @@ extension PredicateExpressions.KeyPath: Translatable {
                 return .path(whole)
             }
             guard let columns else { throw translation.unknown(self) }
-            return .formula(try property(.together(columns), translation))
-        case .formulas(let formulas): return .formula(try property(.together(formulas), translation))
+            return .expression(try property(.together(columns), translation))
+        case .expressions(let expressions): return .expression(try property(.together(expressions), translation))
         case .range: throw translation.unknown(self)
         }
     }
 
     /// What a text, an array or a link has.
-    private func property(_ value: Formula, _ translation: Translation) throws -> Formula {
+    private func property(_ value: SQLExpression, _ translation: Translation) throws -> SQLExpression {
         let path: AnyKeyPath = keyPath
         if path == \String.isEmpty { return .binary(value, .equal, .value(.text(""))) }
         if Root.Output.self is any LinkKey.Type { return value }
         guard let list = Root.Output.self as? any ElementCount.Type else { throw translation.unknown(self) }
-        let count = Formula.call(.elementCount, [value])
+        let count = SQLExpression.call(.elementCount, [value])
         if path == list.countPath { return count }
         if path == list.emptyPath { return .binary(count, .equal, .value(.integer(0))) }
         throw translation.unknown(self)
@@ -136,7 +136,7 @@ extension Set: ElementCount where Element: ListElement {
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.Value: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        if let value = value as? any Storable { return .formulas(value.storedValues.map { .value($0) }) }
+        if let value = value as? any Storable { return .expressions(value.storedValues.map { .value($0) }) }
         throw translation.unknown(self)
     }
 }
@@ -145,7 +145,7 @@ extension PredicateExpressions.Value: Translatable {
 extension PredicateExpressions.NilLiteral: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
         let width = (Wrapped.self as? any Storable.Type)?.columns.count ?? 1
-        return .formulas(Array(repeating: .value(.null), count: width))
+        return .expressions(Array(repeating: .value(.null), count: width))
     }
 }
 
@@ -160,12 +160,12 @@ extension PredicateExpressions.OptionalFlatMap: Translatable {
         // What is asked of the value, where NULL gives NULL.
         let wrapped = try translation.parts(self.wrapped)
         let inner = Translation(variable: variable.key, root: Wrapped.self) { path in
-            let columns: [Formula]
+            let columns: [SQLExpression]
             switch wrapped {
             case .path(let outer):
                 if let whole = outer.appending(path: path), let found = try? translation.columns(whole) { return found }
                 columns = try translation.columns(outer)
-            case .formulas(let formulas): columns = formulas
+            case .expressions(let expressions): columns = expressions
             case .element, .range: throw translation.unknown(self)
             }
             if Wrapped.self is any LinkKey.Type { return columns }
@@ -174,15 +174,15 @@ extension PredicateExpressions.OptionalFlatMap: Translatable {
             else { throw translation.unknown(self) }
             return Array(columns[range])
         }
-        return .formulas(try inner.formulas(transform))
+        return .expressions(try inner.sqlParts(transform))
     }
 }
 
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.NilCoalesce: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        let values = zip(try translation.formulas(lhs), try translation.formulas(rhs))
-        return .formulas(values.map { .call(.coalesce, [$0, $1]) })
+        let values = zip(try translation.sqlParts(lhs), try translation.sqlParts(rhs))
+        return .expressions(values.map { .call(.coalesce, [$0, $1]) })
     }
 }
 
@@ -205,7 +205,7 @@ extension PredicateExpressions.NotEqual: Translatable {
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.Comparison: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        let sign: Formula.Operator
+        let sign: SQLOperator
         switch op {
         case .lessThan: sign = .less
         case .lessThanOrEqual: sign = .lessOrEqual
@@ -213,8 +213,8 @@ extension PredicateExpressions.Comparison: Translatable {
         case .greaterThanOrEqual: sign = .greaterOrEqual
         @unknown default: throw translation.unknown(self)
         }
-        return .formula(
-            order(LHS.Output.self).compare(try translation.formulas(lhs), sign, try translation.formulas(rhs)))
+        return .expression(
+            order(LHS.Output.self).compare(try translation.sqlParts(lhs), sign, try translation.sqlParts(rhs)))
     }
 }
 
@@ -237,16 +237,16 @@ extension PredicateExpressions.Disjunction: Translatable {
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.Negation: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        .formula(.not(try translation.formula(wrapped)))
+        .expression(.not(try translation.sql(wrapped)))
     }
 }
 
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.Conditional: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        let test = try translation.formula(test)
-        let values = zip(try translation.formulas(trueBranch), try translation.formulas(falseBranch))
-        return .formulas(values.map { .call(.choose, [test, $0, $1]) })
+        let test = try translation.sql(test)
+        let values = zip(try translation.sqlParts(trueBranch), try translation.sqlParts(falseBranch))
+        return .expressions(values.map { .call(.choose, [test, $0, $1]) })
     }
 }
 
@@ -255,21 +255,21 @@ extension PredicateExpressions.Conditional: Translatable {
 @available(macOS 14, iOS 17, *)
 extension Translation {
     /// NaN, which is stored as a text, is no number to calculate with.
-    fileprivate func number<E: PredicateExpression>(_ expression: E) throws -> Formula {
+    fileprivate func number<E: PredicateExpression>(_ expression: E) throws -> SQLExpression {
         guard E.Output.self is any ArithmeticColumn.Type else { throw unknown(expression) }
-        let formula = try formula(expression)
-        return order(E.Output.self) == .number ? .call(.nullIfSame, [formula, .value(.text("nan"))]) : formula
+        let number = try sql(expression)
+        return order(E.Output.self) == .number ? .call(.nullIfSame, [number, .value(.text("nan"))]) : number
     }
 
     fileprivate func calculated(
-        _ left: some PredicateExpression, _ sign: Formula.Operator, _ right: some PredicateExpression
-    ) throws -> Translated { .formula(.binary(try number(left), sign, try number(right))) }
+        _ left: some PredicateExpression, _ sign: SQLOperator, _ right: some PredicateExpression
+    ) throws -> Translated { .expression(.binary(try number(left), sign, try number(right))) }
 }
 
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.Arithmetic: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        let sign: Formula.Operator
+        let sign: SQLOperator
         switch op {
         case .add: sign = .plus
         case .subtract: sign = .minus
@@ -283,7 +283,7 @@ extension PredicateExpressions.Arithmetic: Translatable {
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.UnaryMinus: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        .formula(.binary(.value(.integer(0)), .minus, try translation.number(wrapped)))
+        .expression(.binary(.value(.integer(0)), .minus, try translation.number(wrapped)))
     }
 }
 
@@ -313,23 +313,23 @@ extension PredicateExpressions.IntRemainder: Translatable {
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.Range: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        .range(try translation.formulas(lower), try translation.formulas(upper), isClosed: false)
+        .range(try translation.sqlParts(lower), try translation.sqlParts(upper), isClosed: false)
     }
 }
 
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.ClosedRange: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        .range(try translation.formulas(lower), try translation.formulas(upper), isClosed: true)
+        .range(try translation.sqlParts(lower), try translation.sqlParts(upper), isClosed: true)
     }
 }
 
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.RangeExpressionContains: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
-        let element = try translation.formulas(self.element)
+        let element = try translation.sqlParts(self.element)
         let order = order(Element.Output.self)
-        let (lower, upper, isClosed): ([Formula], [Formula], Bool)
+        let (lower, upper, isClosed): ([SQLExpression], [SQLExpression], Bool)
         if let captured = range as? any Captured {
             guard let ends = (captured.captured as? any EndedRange)?.ends else { throw translation.unknown(self) }
             (lower, upper, isClosed) = ends
@@ -339,7 +339,7 @@ extension PredicateExpressions.RangeExpressionContains: Translatable {
             throw translation.unknown(self)
         }
         let isAbove = order.compare(element, .greaterOrEqual, lower)
-        return .formula(.binary(isAbove, .and, order.compare(element, isClosed ? .lessOrEqual : .less, upper)))
+        return .expression(.binary(isAbove, .and, order.compare(element, isClosed ? .lessOrEqual : .less, upper)))
     }
 }
 
@@ -353,8 +353,8 @@ extension PredicateExpressions.Value: Captured {
 }
 
 extension EndedRange {
-    fileprivate var ends: ([Formula], [Formula], Bool)? {
-        func values(_ value: Any) -> [Formula]? { (value as? any Storable)?.storedValues.map { .value($0) } }
+    fileprivate var ends: ([SQLExpression], [SQLExpression], Bool)? {
+        func values(_ value: Any) -> [SQLExpression]? { (value as? any Storable)?.storedValues.map { .value($0) } }
         guard let lower = values(lowerBound), let upper = values(upperBound) else { return nil }
         return (lower, upper, isClosed)
     }
@@ -374,17 +374,17 @@ extension PredicateExpressions.SequenceContains: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
         // Values that were captured, or a column that is an array.
         if let list = (sequence as? any Captured)?.captured as? any Sequence, let values = stored(list) {
-            let element = try translation.formula(element)
+            let element = try translation.sql(element)
             let width = (LHS.Output.Element.self as? any Storable.Type)?.columns.count ?? 1
-            return .formula(.isOneOf(element, values, width: width))
+            return .expression(.isOneOf(element, values, width: width))
         }
         guard let value = (element as? any Captured)?.captured as? any ListElement,
             case .path(let path) = try translation.parts(sequence)
         else { throw translation.unknown(self) }
-        let scope = Scope()
-        var rows = Rows(scope, .elements(.together(try translation.columns(path))), keyColumns: [])
-        rows.filter = .binary(.column(scope, Dialect.elementValue), .equal, .value(ScalarJSON.element(value)))
-        return .formula(.exists(rows))
+        let alias = TableAlias()
+        var rows = SelectTree(alias, .elements(.together(try translation.columns(path))), keyColumns: [])
+        rows.filter = .binary(.column(alias, Dialect.elementValue), .equal, .value(ScalarJSON.element(value)))
+        return .expression(.exists(rows))
     }
 }
 
@@ -402,7 +402,7 @@ private func stored(_ list: some Sequence) -> [StoredValue]? {
 extension PredicateExpressions.CollectionContainsCollection: Translatable {
     fileprivate func translated(_ translation: Translation) throws -> Translated {
         guard Base.Output.self == String.self, Other.Output.self == String.self else { throw translation.unknown(self) }
-        return .formula(.call(.contains, [try translation.formula(base), try translation.formula(other)]))
+        return .expression(.call(.contains, [try translation.sql(base), try translation.sql(other)]))
     }
 }
 
@@ -412,6 +412,6 @@ extension PredicateExpressions.SequenceStartsWith: Translatable {
         guard Base.Output.self == String.self, let text = (prefix as? any Captured)?.captured as? String else {
             throw translation.unknown(self)
         }
-        return .formula(ColumnExpression<String>([try translation.formula(base)]).hasPrefix(text).formula)
+        return .expression(ColumnExpression<String>([try translation.sql(base)]).hasPrefix(text).expression)
     }
 }

@@ -3,24 +3,7 @@
 ///
 /// FTS5 knows rows by numbers. A table whose key is one whole number has them. Others get a table that numbers their keys:
 /// the row numbers that SQLite gives such tables itself change when somebody compacts the file.
-struct TextIndex {
-    let table: String
-    let columns: [String]
-    let key: [String]
-    /// Whether the key is a row's number.
-    let isNumbered: Bool
-
-    /// - Parameters:
-    ///   - columns: whose texts are indexed.
-    ///   - key: the table's key.
-    ///   - storage: how the key is stored.
-    init(table: String, columns: [String], key: [String], storage: [StorageClass]) {
-        self.table = table
-        self.columns = columns
-        self.key = key
-        isNumbered = storage == [.integer]
-    }
-
+extension TextIndexLayout {
     static func name(_ table: String) -> String { "\(table)_text" }
     /// The table that numbers the keys, and the view that shows the texts by number.
     static func keyTable(_ table: String) -> String { "\(table)_text_keys" }
@@ -105,6 +88,17 @@ struct TextIndex {
     /// The left side of a search.
     var match: String { "\(Dialect.quoted(name)) MATCH" }
 
+    /// What asks for the keys of rows in which a text is found, the best first, with how well each fits and the words around
+    /// what was found. Its parameters are what stands before and after such a word, the text, those of `rows`, and a limit.
+    ///
+    /// - Parameter rows: selects the keys of the rows among which is searched.
+    func search(among rows: String) -> String {
+        let index = Dialect.quoted(name)
+        return "SELECT \(sourceKey.joined(separator: ", ")), -bm25(\(index)), snippet(\(index), -1, ?, ?, '…', 16) "
+            + "FROM \(source) WHERE \(match) ? AND \(Dialect.row(sourceKey)) IN (\(rows)) "
+            + "ORDER BY bm25(\(index)), \(index).rowid LIMIT ?"
+    }
+
     /// What removes the index of a table, if it has one.
     static func drops(of table: String) -> [String] {
         triggers.map { "DROP TRIGGER IF EXISTS \(Dialect.quoted("\(name(table))_\($0)"))" }
@@ -122,15 +116,5 @@ struct TextIndex {
             [.text(name(table))])
         guard case .text(let sql)? = rows.first?.first else { return nil }
         return sql
-    }
-}
-
-extension StoredRecord {
-    /// The record's full-text index.
-    static var textIndex: TextIndex? {
-        guard let index = indexes.first(where: { $0.kind == .text }) else { return nil }
-        return TextIndex(
-            table: schema.name, columns: index.names, key: keyColumnNames,
-            storage: schema.key?.columns.map(\.storage) ?? [])
     }
 }

@@ -1,25 +1,25 @@
-/// Statements of an app's own, which must leave alone the transaction that they run in.
+/// Raw SQL of an app, which must leave alone the transaction that it runs in.
 extension Connection {
-    /// Runs one to its end.
-    func executeOwn(_ sql: String, _ values: [StoredValue]) throws {
+    /// Runs a raw statement to its end.
+    func executeRaw(_ sql: String, _ values: [StoredValue]) throws {
         try Self.checkLeavesTransaction(sql)
         try execute(sql, values)
     }
 
-    /// The rows of one.
-    func rowsOwn(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
+    /// The rows of a raw statement.
+    func rowsRaw(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
         try Self.checkLeavesTransaction(sql)
         return try rows(sql, values)
     }
 
-    /// The rows of one that writes nothing.
+    /// The rows of a raw statement that writes nothing.
     func rowsRead(_ sql: String, _ values: [StoredValue]) throws -> [[StoredValue]] {
         try withStatement(sql, [], isCached: true) { statement in
             guard statement.isReading else {
                 throw StoreError(.misuse, "the statement writes, in a transaction that reads; use write", sql: sql)
             }
         }
-        return try rowsOwn(sql, values)
+        return try rowsRaw(sql, values)
     }
 
     private static func checkLeavesTransaction(_ sql: String) throws {

@@ -129,23 +129,25 @@ extension Array {
 }
 
 /// What is written to some tables.
-private struct LiveTouches: Live {
-    let interest: Interest
+private struct LiveTouches: LiveQuery {
+    let region: ObservedRegion
 
     init(tables: [String]) {
-        var interest = Interest()
-        for table in tables { interest.add(table, nil) }
-        self.interest = interest
+        var region = ObservedRegion()
+        for table in tables { region.add(table, nil) }
+        self.region = region
     }
 
     func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) {}
 
     /// Whatever was read before it began may have been written since.
-    func start(_ tx: ReadTransaction) -> Pending? {
-        var all = Pending()
+    func start(_ tx: ReadTransaction) -> PendingChanges? {
+        var all = PendingChanges()
         all.addEverything()
         return all
     }
 
-    func advance(_ tx: ReadTransaction, _ pending: Pending) -> Pending? { pending.isEmpty ? nil : pending }
+    func advance(_ tx: ReadTransaction, _ pending: PendingChanges) -> PendingChanges? {
+        pending.isEmpty ? nil : pending
+    }
 }

@@ -1,17 +1,3 @@
-extension GraphStore: GraphBacking {
-    public func snapshot(_ body: (any GraphSource) async throws -> Void) async throws {
-        try await read { transaction in try await body(transaction) }
-    }
-
-    public func transaction(_ body: (any ChangeSink) async throws -> Void) async throws {
-        try await write { transaction in try await body(transaction) }
-    }
-
-    public func uniqueColumns(of table: String) -> [[String]] { uniques.withLock { $0[table] ?? [] } }
-
-    public func stores(_ type: any DTO.Type) -> Bool { records.contains(ObjectIdentifier(type)) }
-}
-
 extension GraphSession {
     /// A session over a store, with one mapping for each record type that it maps.
     ///

@@ -56,7 +56,7 @@ extension GraphStore {
     }
 
     private func readInMemory<T>(_ body: (ReadTransaction) throws -> T) throws -> T {
-        guard Self.held?.holds(self) != true else {
+        guard Self.openTransaction?.holds(self) != true else {
             throw StoreError(.misuse, "a transaction of this store is open in this task; read with it")
         }
         guard writing.enterBlocking(seconds: options.busyTimeout) else {

@@ -30,8 +30,7 @@ extension GraphStore {
             throw StoreError(.cannotOpen, "there is a file at \(path); remove it, or choose another path")
         }
         try await read { transaction in
-            // The first statement is what a snapshot begins with.
-            _ = try transaction.connection.peek("SELECT count(*) FROM sqlite_schema")
+            try transaction.connection.beginSnapshot()
             try await Self.copy(transaction.connection, to: path, progress)
         }
     }
@@ -63,10 +62,7 @@ extension GraphStore {
     ///
     /// - Throws: ``StoreError`` if others use the file, or the disk is full.
     public func compact() async throws {
-        try await exclusively {
-            try writer.execute("VACUUM")
-            try writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        }
+        try await exclusively { try writer.compact() }
     }
 
     /// Puts what the log holds into the file, as far as readers let it, and empties the log. The store does so by itself
@@ -75,10 +71,7 @@ extension GraphStore {
     /// - Returns: whether the log is empty now.
     @discardableResult
     public func checkpoint() async throws -> Bool {
-        try await exclusively {
-            let row = try writer.rows("PRAGMA wal_checkpoint(TRUNCATE)").first ?? []
-            return row.first == .integer(0)
-        }
+        try await exclusively { try writer.emptyLog() }
     }
 
     /// Reads the whole file and says what is wrong with it: damaged pages, indexes that do not fit their tables, links to
@@ -87,24 +80,17 @@ extension GraphStore {
     /// - Complexity: O(size of the file).
     public func checkIntegrity() async throws -> IntegrityReport {
         try await read { transaction in
-            let words = try transaction.connection.peekAll("PRAGMA integrity_check", []).compactMap {
-                if case .text(let text)? = $0.first, text != "ok" { text } else { nil }
-            }
+            let damages = try transaction.connection.damages()
             // Those of tables that the records do not have are somebody else's.
-            let links = try installation.tables.flatMap { table in
-                try transaction.connection.peekAll(
-                    "SELECT c.\"table\", c.rowid, c.parent, group_concat(f.\"from\", ', ') "
-                        + "FROM pragma_foreign_key_check(?1) AS c JOIN pragma_foreign_key_list(?1) AS f ON f.id = c.fkid "
-                        + "GROUP BY 1, 2, 3, c.fkid LIMIT 100", [.text(table.name)])
-            }
+            let links = try installation.tables.flatMap { try transaction.connection.danglingLinks(of: $0.name) }
             return IntegrityReport(
-                damages: words,
+                damages: damages,
                 danglingLinks: links.map { row in
                     func text(_ value: StoredValue) -> String {
                         if case .text(let text) = value { text } else { "\(value)" }
                     }
-                    let place = row[1] == .null ? "" : " of row \(row[1])"
-                    return "\(text(row[0])).\(text(row[3]))\(place) points to no \(text(row[2]))"
+                    let owner = row[1] == .null ? "" : " of row \(row[1])"
+                    return "\(text(row[0])).\(text(row[3]))\(owner) points to no \(text(row[2]))"
                 })
         }
     }
@@ -112,7 +98,7 @@ extension GraphStore {
     /// Makes an empty file that its owner alone may read and write, unless there is a file. The log gets the same rights.
     static func makePrivate(_ path: String) {
         // What cannot be made here cannot be opened either, which says so.
-        touch(path)
+        makeEmptyFile(path)
     }
 
     /// Removes the file of a store, and the log beside it. None is no error.
@@ -122,8 +108,7 @@ extension GraphStore {
         let path = try FilePath.checked(path)
         guard FileManager.default.fileExists(atPath: path) else { return try removeFiles(path) }
         do {
-            // Only who is alone can do that.
-            try Connection(path: path, readOnly: false, busyTimeout: 0).execute("PRAGMA journal_mode = DELETE")
+            try Connection(path: path, readOnly: false, busyTimeout: 0).leaveLogMode()
         } catch let error as StoreError where error.kind != .busy {
             // Damaged files can go too.
         }
@@ -137,7 +122,7 @@ extension GraphStore {
     }
 
     /// Copies a file to where none is yet.
-    static func plant(_ seed: String, _ path: String) async throws {
+    static func copySeed(_ seed: String, _ path: String) async throws {
         let (seed, path) = (try FilePath.checked(seed), try FilePath.checked(path))
         guard !FileManager.default.fileExists(atPath: path) else { return }
         let hasLog = FileManager.default.fileExists(atPath: seed + "-wal")
@@ -150,7 +135,7 @@ extension GraphStore {
 ///
 /// A file that is there must not even be opened: closing it would take from this process all the locks that it has on it
 /// (https://sqlite.org/howtocorrupt.html, 2.2).
-private func touch(_ path: String) {
+private func makeEmptyFile(_ path: String) {
     var file = open(path, O_CREAT | O_EXCL | O_RDONLY, 0o600)
     // A symbolic link to nothing counts as a file for the first, not for the second.
     if file < 0, !FileManager.default.fileExists(atPath: path) { file = open(path, O_CREAT | O_RDONLY, 0o600) }

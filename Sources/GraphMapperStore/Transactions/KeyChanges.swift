@@ -11,9 +11,9 @@ extension WriteTransaction {
                 .conflict, "another writer deleted it; refresh and try again", type: change.table,
                 id: change.old.map(\.description).joined(separator: ", "))
         }
-        log.note(.delete, change.table, change.old)
-        log.note(.insert, change.table, change.new)
-        for reference in try references(to: change.table) {
+        writeSet.note(.delete, change.table, change.old)
+        writeSet.note(.insert, change.table, change.new)
+        for reference in try connection.foreignKeys(to: change.table) {
             try move(reference.table, reference.columns, change)
             if connection.changeCount > 0 { note(rowsOf: reference.table, .update, reference.columns) }
         }
@@ -25,21 +25,4 @@ extension WriteTransaction {
             change.new + change.old)
     }
 
-    /// The foreign keys of all tables that point to one, with their columns in the order of its key.
-    private func references(to table: String) throws -> [(table: String, columns: [String])] {
-        let rows = try connection.peekAll(
-            "SELECT tables.name, keys.id, keys.\"from\" FROM sqlite_schema AS tables, "
-                + "pragma_foreign_key_list(tables.name) AS keys WHERE tables.type = 'table' AND keys.\"table\" = ? "
-                + "ORDER BY tables.name, keys.id, keys.seq", [.text(table)])
-        var found: [(table: String, id: StoredValue, columns: [String])] = []
-        for row in rows {
-            guard case .text(let name) = row[0], case .text(let column) = row[2] else { continue }
-            if let last = found.indices.last, found[last].table == name, found[last].id == row[1] {
-                found[last].columns.append(column)
-            } else {
-                found.append((name, row[1], [column]))
-            }
-        }
-        return found.map { ($0.table, $0.columns) }
-    }
 }

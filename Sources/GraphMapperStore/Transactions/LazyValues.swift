@@ -22,7 +22,7 @@ extension ReadTransaction {
             let query = Query(R.self)
             let chosen = query.filtered(
                 by: Condition(
-                    .isOneOf(.together(query.rows.key), part.flatMap(\.storedValues), width: width), nil))
+                    .isOneOf(.together(query.tree.key), part.flatMap(\.storedValues), width: width), nil))
             let rows = try selected(chosen, distinct: false) { columns in
                 let value: ColumnExpression<V> = columns.column(path)
                 return (ColumnExpression<R.ID>(columns.key), value)
@@ -36,18 +36,6 @@ extension ReadTransaction {
     public func value<R: StoredRecord, V: Storable>(
         _ type: R.Type, _ path: any KeyPath<R, Lazy<V>> & Sendable, _ id: R.ID
     ) async throws -> V? { try lazyValues(type, path, ids: [id]).first?.1 }
-}
-
-extension GraphStore {
-    /// The values of a ``Lazy`` property of many records, in a read transaction of their own.
-    public func values<R: StoredRecord, V: Storable>(
-        _ type: R.Type, _ path: any KeyPath<R, Lazy<V>> & Sendable, ids: some Sequence<R.ID>
-    ) async throws -> [R.ID: V] {
-        try await read { try await $0.values(type, path, ids: ids) }
-    }
-}
-
-extension ReadTransaction {
     /// The records with their ``Lazy`` values, in one statement.
     ///
     /// - Parameter records: no more than the engine binds keys of at once.

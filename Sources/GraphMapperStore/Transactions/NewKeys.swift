@@ -45,7 +45,7 @@ extension WriteTransaction {
         let key = Dialect.quoted(column)
         let greatest = try connection.peek("SELECT coalesce(max(\(key)), 0) FROM \(Dialect.quoted(table))")
         guard case .integer(let last)? = greatest else { return 0 }
-        return max(0, last, try adopted.contains(table) ? lastOfSequence(table) : lastGiven(table))
+        return max(0, last, try adopted.contains(table) ? connection.lastOfSequence(table) : lastGiven(table))
     }
 
     private func lastGiven(_ table: String) throws -> Int64 {
@@ -55,20 +55,12 @@ extension WriteTransaction {
         return 0
     }
 
-    /// What SQLite keeps for a table that was declared with AUTOINCREMENT.
-    private func lastOfSequence(_ table: String) throws -> Int64 {
-        guard try StoredTable("sqlite_sequence", connection) != nil else { return 0 }
-        let rows = try connection.peekAll("SELECT seq FROM sqlite_sequence WHERE name = ?", [.text(table)])
-        if case .integer(let last)? = rows.first?.first { return last }
-        return 0
-    }
-
     /// Keeps the keys that were given, for when their rows are gone. An adopted table does so itself, if it does.
     func writeNewKeys() throws {
         for (table, key) in newKeys.sorted(by: { $0.key < $1.key }) where !adopted.contains(table) {
             try connection.executeUncounted(
                 FileHeader.set, [.text(FileHeader.lastKey(table)), .integer(key)])
-            connection.noteOrderly()
+            noteOrderly()
         }
     }
 }

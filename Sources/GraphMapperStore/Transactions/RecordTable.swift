@@ -103,12 +103,12 @@ final class RecordTable<R: StoredRecord> {
     private func readLists(of id: R.ID, _ connection: Connection) throws -> LinkLists {
         let lists = try lists ?? prepareLists(connection)
         self.lists = lists
-        for (place, (rows, statement)) in zip(lists.rows.properties, lists.statements).enumerated() {
+        for (index, (rows, statement)) in zip(lists.rows.properties, lists.statements).enumerated() {
             rows.removeAll()
             try start(statement, for: id, connection)
             defer { statement.reset() }
             do { try read(statement, into: rows) } catch {
-                throw R.schema.located(error, R.schema.properties[R.schema.lists[place]])
+                throw R.schema.located(error, R.schema.properties[R.schema.lists[index]])
             }
             rows.current = 0..<rows.count
         }
@@ -122,10 +122,10 @@ final class RecordTable<R: StoredRecord> {
     }
 
     private func prepareLists(_ connection: Connection) throws -> (rows: LinkLists, statements: [Statement]) {
-        let statements = try R.schema.lists.map { place in
-            let property = R.schema.properties[place]
+        let statements = try R.schema.lists.map { index in
+            let property = R.schema.properties[index]
             let columns = R.schema.linkColumns(of: property)
-            let list = Layout.listTable(name, property.name)
+            let list = RecordLayout.listTable(name, property.name)
             return try connection.prepare(RowStatements.selectList(list, columns.owner, columns.target))
         }
         return (LinkLists(statements.map { _ in LinkRows() }), statements)
@@ -134,9 +134,9 @@ final class RecordTable<R: StoredRecord> {
     private func hasSameLists(_ record: R, _ connection: Connection) throws -> Bool {
         let schema = R.schema
         let lists = try readLists(of: record.id, connection)
-        for (place, rows) in zip(schema.lists, lists.properties) {
+        for (index, rows) in zip(schema.lists, lists.properties) {
             var targets: [StoredValue] = []
-            schema.properties[place].encode(record, &targets)
+            schema.properties[index].encode(record, &targets)
             guard rows.holds(targets) else { return false }
         }
         return true
@@ -157,21 +157,21 @@ final class RecordTable<R: StoredRecord> {
 
     /// Adds the row of a record, and notes it; its lists are added by themselves. False if the record has a value that is
     /// not to be written, which the statement cannot leave out.
-    func insert(_ record: R, _ connection: Connection, _ log: inout ChangeLog) throws -> Bool {
+    func insert(_ record: R, _ connection: Connection, _ writeSet: inout WriteSet) throws -> Bool {
         guard !hasLazy else { return false }
         if insertion == nil { insertion = try connection.prepare(RowStatements.insert(name, R.schema.columnNames)) }
         guard let insertion else { return false }
         encodeRow(of: record)
         try connection.execute(insertion, values)
-        log.note(.insert, name) { record.id.storedValues }
+        writeSet.note(.insert, name) { record.id.storedValues }
         return true
     }
 
     /// Sets what a patch does, and notes it. False if there is no such row.
     ///
     /// - Throws: ``GraphError`` for a property that has no column; ``StoreError`` for a value that the table forbids.
-    func apply(_ patch: Patch<R>, _ connection: Connection, _ log: inout ChangeLog) throws -> Bool {
-        try updating(patch, connection).apply(patch, connection, &log)
+    func apply(_ patch: Patch<R>, _ connection: Connection, _ writeSet: inout WriteSet) throws -> Bool {
+        try updating(patch, connection).apply(patch, connection, &writeSet)
     }
 
     /// The columns that a patch sets.
@@ -195,19 +195,24 @@ final class RecordTable<R: StoredRecord> {
     }
 
     /// Deletes the row with that id, and notes it. False if there is none.
-    func delete(_ id: R.ID, _ connection: Connection, _ log: inout ChangeLog) throws -> Bool {
+    func delete(_ id: R.ID, _ connection: Connection, _ writeSet: inout WriteSet) throws -> Bool {
         if deletion == nil { deletion = try connection.prepare(RowStatements.delete(from: name, keyColumns)) }
         guard let deletion else { return false }
         try start(deletion, for: id, connection)
         try deletion.finish()
         guard connection.changeCount > 0 else { return false }
-        log.note(.delete, name) { id.storedValues }
+        writeSet.note(.delete, name) { id.storedValues }
         return true
     }
 }
 
+extension Connection {
+    /// What is prepared for the rows of a record type.
+    func table<R: StoredRecord>(_ type: R.Type) -> RecordTable<R> { companion(of: type) { RecordTable<R>() } }
+}
+
 /// What sets the columns of some properties of a row.
-private final class PatchStatement<R: StoredRecord> {
+final class PatchStatement<R: StoredRecord> {
     /// A patch that it is for, as for all others of the same properties.
     private let patch: Patch<R>
     /// The property, if it is one. The patch keeps the path, so that no other comes to lie where it does.
@@ -221,10 +226,10 @@ private final class PatchStatement<R: StoredRecord> {
         onlyPath = patch.others.isEmpty ? patch.path.map { ObjectIdentifier($0) } : nil
     }
 
-    func apply(_ patch: Patch<R>, _ connection: Connection, _ log: inout ChangeLog) throws -> Bool {
+    func apply(_ patch: Patch<R>, _ connection: Connection, _ writeSet: inout WriteSet) throws -> Bool {
         try connection.execute(statement, patch.values, from: patch.keyCount)
         guard connection.changeCount > 0 else { return false }
-        log.note(.update, table, columns) { patch.key }
+        writeSet.note(.update, table, columns) { patch.key }
         return true
     }
 

@@ -28,15 +28,15 @@ extension ReadTransaction {
         _ columns: (Columns<R>) -> (repeat ColumnExpression<each V>)
     ) throws -> [(repeat each V)] {
         try check()
-        let expressions = columns(query.columns)
-        var formulas: [Formula] = []
-        var mistake: GraphError?
-        for expression in repeat each expressions {
-            formulas += expression.parts
-            mistake = mistake ?? expression.mistake
+        let columns = columns(query.columns)
+        var expressions: [SQLExpression] = []
+        var diagnostic: GraphError?
+        for column in repeat each columns {
+            expressions += column.parts
+            diagnostic = diagnostic ?? column.diagnostic
         }
-        var chosen = formulas.contains(where: \.isAggregate) ? query.settled() : query
-        chosen = chosen.selecting(formulas, mistake)
+        var chosen = expressions.contains(where: \.isAggregate) ? query.chosenFirst() : query
+        chosen = chosen.selecting(expressions, diagnostic)
         if isFirst { chosen = chosen.limit(1) }
         if distinct { chosen = chosen.unique() }
         let (sql, values) = try chosen.statement()
@@ -50,21 +50,13 @@ extension ReadTransaction {
             return rows
         }
     }
-}
 
-extension GraphStore {
-    /// Columns of the records of a query, or of its groups, in a read transaction of their own. See
-    /// ``ReadTransaction/select(_:distinct:_:)``.
-    public func select<R: StoredRecord, each V: Storable>(
-        _ query: Query<R>, distinct: Bool = false, _ columns: (Columns<R>) -> (repeat ColumnExpression<each V>)
-    ) async throws -> [(repeat each V)] {
-        try await read { try $0.selected(query, distinct: distinct, columns) }
-    }
-
-    /// One column of the first record of a query, or an aggregate of all, in a read transaction of its own.
-    public func value<R: StoredRecord, V: Storable>(
-        _ query: Query<R>, _ column: (Columns<R>) -> ColumnExpression<V>
-    ) async throws -> V? {
-        try await read { try await $0.value(query, column) }
+    /// How the engine will find the records of a query. Runs nothing.
+    public func explain<R: StoredRecord>(_ query: Query<R>) async throws -> QueryPlan {
+        try check()
+        let (tail, values) = try query.tail()
+        let columns = R.schema.columnNames.map(Dialect.quoted).joined(separator: ", ")
+        let sql = "SELECT \(columns) FROM \(table(R.self)) \(tail)"
+        return QueryPlan(sql: sql, try StatementPlan(sql, values, connection))
     }
 }
