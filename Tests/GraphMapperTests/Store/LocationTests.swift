@@ -178,7 +178,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
         func note(_ text: String) { order.withLock { $0.append(text) } }
         let list = store.toMany(Query(Slip.self), as: \.id) { _, _ in -1 }
         await store.resume()
-        let isInside = Turnstile()
+        let isInside = AsyncSemaphore()
         await isInside.enter()
         let write = Task {
             try await store.write { tx in

@@ -249,12 +249,12 @@ private func store() async throws -> GraphStore {
             let query = Self.orders[choice / 4](Query(PlayerRow.self))
             let whole = try await store.fetch(query.limit(1000)).map(\.id)
             var found: [Int] = []
-            var mark: PageMark?
+            var mark: PageCursor?
             repeat {
                 let page = try await store.page(query, after: mark, size: choice % 4 + 1)
                 found += page.records.map(\.id)
                 try ensure(page.next == nil || page.records.count == choice % 4 + 1)
-                mark = page.next.flatMap { PageMark($0.description) }
+                mark = page.next.flatMap { PageCursor($0.description) }
             } while mark != nil
             try ensure(found == whole, "order \(choice / 4): \(found), \(whole)")
         }
@@ -269,7 +269,7 @@ private func store() async throws -> GraphStore {
             let query = choice % 2 == 0 ? all : all.distinct(by: \.age)
             let whole = try await store.fetch(query.limit(1000)).map(\.id)
             var found: [Int] = []
-            var mark: PageMark?
+            var mark: PageCursor?
             repeat {
                 let page = try await store.page(query, after: mark, size: choice % 3 + 1)
                 found += page.records.map(\.id)
