@@ -89,10 +89,10 @@ final class AsyncSemaphore: Sendable {
     /// Enters if nobody need be waited for.
     func enterNow() -> Bool { state.withLock { $0.enter() } }
 
-    /// Waits with the thread, for at most so many seconds.
+    /// Waits with the thread, for at most so long.
     ///
     /// - Returns: whether it is in.
-    func enterBlocking(seconds: Double) -> Bool {
+    func enterBlocking(atMost duration: Duration) -> Bool {
         let semaphore = DispatchSemaphore(value: 0)
         let number = state.withLock { state -> UInt64? in
             if state.enter() { return nil }
@@ -101,7 +101,7 @@ final class AsyncSemaphore: Sendable {
             return number
         }
         guard let number else { return true }
-        let limit = DispatchTime.now() + .milliseconds(Int(Connection.milliseconds(seconds)))
+        let limit = DispatchTime.now() + .milliseconds(Int(Connection.milliseconds(duration)))
         if semaphore.wait(timeout: limit) == .success { return true }
         // Whoever is not among the waiting any more has been let in just now.
         return state.withLock { $0.remove(number) } == nil

@@ -7,13 +7,12 @@ final class ExternalChangeMonitor: Sendable {
     }
 
     private let state: Locked<State>
-    /// Nanoseconds.
-    private let interval: UInt64
+    private let interval: Duration
 
-    /// - Parameter seconds: the time between two looks; a millisecond at least.
-    init(_ writer: Connection, every seconds: Double) throws {
+    /// - Parameter interval: the time between two looks; from a millisecond to an hour.
+    init(_ writer: Connection, every interval: Duration) throws {
         state = Locked(State(version: try writer.dataVersion()))
-        interval = UInt64((seconds.isNaN ? 0.2 : min(max(seconds, 0.001), 3600)) * 1e9)
+        self.interval = min(max(interval, .milliseconds(1)), .seconds(3600))
     }
 
     /// Whether somebody else has written since the last call. Whoever calls it holds the writer.
@@ -34,7 +33,7 @@ final class ExternalChangeMonitor: Sendable {
         guard isFirst else { return }
         Task.detached { [weak self, interval] in
             repeat {
-                do { try await Task.sleep(nanoseconds: interval) } catch { break }
+                do { try await Task.sleep(for: interval) } catch { break }
             } while await look()
             self?.state.withLock { $0.isWatching = false }
         }

@@ -8,7 +8,7 @@ final class BackupCopy {
 
     init(of source: Connection, to path: String) throws {
         self.source = source
-        target = try Connection(path: path, readOnly: false, busyTimeout: 0)
+        target = try Connection(path: path, readOnly: false, busyTimeout: .zero)
         guard let handle = sqlite3_backup_init(target.handle, "main", source.handle, "main") else {
             throw StoreError(
                 code: sqlite3_extended_errcode(target.handle), String(cString: sqlite3_errmsg(target.handle)), in: path)

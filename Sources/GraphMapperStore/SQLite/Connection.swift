@@ -26,7 +26,7 @@ final class Connection: @unchecked Sendable {
     private let busyTimeout: Int32
 
     /// - Parameter path: a name that ``FilePath`` has made: no other is a URI.
-    init(path: String, readOnly: Bool, busyTimeout: Double) throws {
+    init(path: String, readOnly: Bool, busyTimeout: Duration) throws {
         HashKeys.randomize()
         var opened: OpaquePointer?
         let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -83,9 +83,9 @@ final class Connection: @unchecked Sendable {
     /// is there.
     func interrupt() { sqlite3_interrupt(handle) }
 
-    /// Seconds as SQLite counts them: at most some 24 days; no number, and less than nothing, is nothing.
-    static func milliseconds(_ seconds: Double) -> Int32 {
-        let rounded = (seconds * 1000).rounded()
+    /// A time as SQLite counts it: at most some 24 days; less than nothing is nothing.
+    static func milliseconds(_ duration: Duration) -> Int32 {
+        let rounded = (duration / .milliseconds(1)).rounded()
         return rounded > 0 ? Int32(exactly: rounded) ?? .max : 0
     }
 

@@ -81,7 +81,7 @@ extension GraphSession {
 
     private var store: GraphStore {
         get throws {
-            guard let store = database as? GraphStore else {
+            guard let store = store(of: database) else {
                 throw GraphError(.misuse, "the session is not over a GraphStore, so there is nothing to follow")
             }
             return store

@@ -6,6 +6,14 @@ extension GraphSession {
         self.init(store, mappings, retention: retention)
     }
 
+    /// The same with the mappings as an array.
+    public convenience init(_ store: GraphStore, _ mappings: [any AnyMapping], retention: Retention = .strong) {
+        self.init(store.backing, mappings, retention: retention)
+    }
+
+    /// The store that a backing is of; nil for another database's.
+    func store(of backing: (any GraphBacking)?) -> GraphStore? { (backing as? StoreBacking)?.store }
+
     /// The models of a query, in its order, with what they link to as far as `loading` says.
     public func models<R: StoredRecord>(_ query: Query<R>, loading: Loading = .all) async throws -> [R.Model]
     where R.Model: AnyObject {
@@ -65,7 +73,7 @@ extension GraphSession {
             guard let transaction = source as? ReadTransaction else {
                 throw GraphError(.misuse, "lazy values need a session over a GraphStore")
             }
-            let found = try transaction.lazyValues(R.self, path, ids: ids)
+            let found = try transaction.lazyPairs(R.self, path, ids: ids)
             let values = Dictionary(found.map { (Ref<R>($0.0), $0.1) }, uniquingKeysWith: { $1 })
             return try await transaction.fetch(R.self, ids: found.map(\.0)).map { record in
                 guard let value = values[Ref(record.id)] else { return record }

@@ -25,7 +25,7 @@ extension GraphSession {
     }
 
     private func store() throws -> GraphStore {
-        guard let store = backing as? GraphStore else {
+        guard let store = store(of: backing) else {
             throw GraphError(.misuse, "queries need a session over a GraphStore, outside its savepoints")
         }
         return store

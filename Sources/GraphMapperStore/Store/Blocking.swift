@@ -59,7 +59,7 @@ extension GraphStore {
         guard Self.openTransaction?.holds(self) != true else {
             throw StoreError(.misuse, "a transaction of this store is open in this task; read with it")
         }
-        guard writing.enterBlocking(seconds: options.busyTimeout) else {
+        guard writing.enterBlocking(atMost: options.busyTimeout) else {
             throw StoreError(.busy, "a transaction of the store in memory is open for too long; try again")
         }
         defer { writing.leave() }

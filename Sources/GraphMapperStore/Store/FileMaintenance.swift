@@ -108,7 +108,7 @@ extension GraphStore {
         let path = try FilePath.checked(path)
         guard FileManager.default.fileExists(atPath: path) else { return try removeFiles(path) }
         do {
-            try Connection(path: path, readOnly: false, busyTimeout: 0).leaveLogMode()
+            try Connection(path: path, readOnly: false, busyTimeout: .zero).leaveLogMode()
         } catch let error as StoreError where error.kind != .busy {
             // Damaged files can go too.
         }
@@ -126,7 +126,8 @@ extension GraphStore {
         let (seed, path) = (try FilePath.checked(seed), try FilePath.checked(path))
         guard !FileManager.default.fileExists(atPath: path) else { return }
         let hasLog = FileManager.default.fileExists(atPath: seed + "-wal")
-        let source = try Connection(path: hasLog ? seed : FilePath.immutable(seed), readOnly: true, busyTimeout: 5)
+        let source = try Connection(
+            path: hasLog ? seed : FilePath.immutable(seed), readOnly: true, busyTimeout: .seconds(5))
         try await copy(source, to: path) { _ in }
     }
 }

@@ -6,7 +6,7 @@ extension GraphStore {
     }
     /// The first record of a query, in a read transaction of its own.
     public func first<R: StoredRecord>(_ query: Query<R>) async throws -> R? {
-        try await fetch(query.limit(1)).first
+        try await read { try await $0.first(query) }
     }
     /// The record with that id, nil if there is none, in a read transaction of its own.
     public func find<R: StoredRecord>(_ type: R.Type, _ id: R.ID) async throws -> R? {
@@ -56,10 +56,10 @@ extension GraphStore {
     }
 
     /// The values of a ``Lazy`` property of many records, in a read transaction of their own.
-    public func values<R: StoredRecord, V: Storable>(
+    public func lazyValues<R: StoredRecord, V: Storable>(
         _ type: R.Type, _ path: any KeyPath<R, Lazy<V>> & Sendable, ids: some Sequence<R.ID>
     ) async throws -> [R.ID: V] {
-        try await read { try await $0.values(type, path, ids: ids) }
+        try await read { try await $0.lazyValues(type, path, ids: ids) }
     }
 
     /// The records of a query in which a text is found, the best first, in a read transaction of their own. See

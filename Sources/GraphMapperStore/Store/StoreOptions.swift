@@ -19,12 +19,13 @@ extension GraphStore {
         public var isImmutable = false
         /// The path of a file to begin with: copied if there is no file yet. It may lie in an app's bundle.
         public var seed: String?
-        /// Seconds to wait for another process's write; infinity waits as long as SQLite can, some 24 days.
-        public var busyTimeout = 5.0
+        /// How long to wait for another process's write; some 24 days at most.
+        public var busyTimeout = Duration.seconds(5)
         /// At most so many reads run at once.
         public var readers = 4
-        /// Seconds between two looks for what others have written to the file, while something is observed.
-        public var watchInterval = 0.2
+        /// The time between two looks for what others have written to the file, while something is observed: from a
+        /// millisecond to an hour.
+        public var watchInterval = Duration.milliseconds(200)
         /// Whether every program that writes to the file does it through a store, as an app and its extensions may: then
         /// observers are told of what others write by its change records, row by row, and of nothing else. If not, SQLite
         /// says that somebody has written, but not what, and all that is observed is read again.

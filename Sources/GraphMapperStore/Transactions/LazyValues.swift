@@ -3,13 +3,13 @@ extension ReadTransaction {
     /// none. Of texts that are ids and that Swift takes for equal though they are not the same bytes, ask for one at a time.
     ///
     /// - Complexity: O(ids), and the size of the values.
-    public func values<R: StoredRecord, V: Storable>(
+    public func lazyValues<R: StoredRecord, V: Storable>(
         _ type: R.Type, _ path: any KeyPath<R, Lazy<V>> & Sendable, ids: some Sequence<R.ID>
     ) async throws -> [R.ID: V] {
-        Dictionary(try lazyValues(type, path, ids: Array(ids)), uniquingKeysWith: { $1 })
+        Dictionary(try lazyPairs(type, path, ids: Array(ids)), uniquingKeysWith: { $1 })
     }
 
-    func lazyValues<R: StoredRecord, V: Storable>(
+    func lazyPairs<R: StoredRecord, V: Storable>(
         _ type: R.Type, _ path: any KeyPath<R, Lazy<V>> & Sendable, ids: [R.ID]
     ) throws -> [(R.ID, V)] {
         try check()
@@ -33,9 +33,9 @@ extension ReadTransaction {
     }
 
     /// The value of a ``Lazy`` property of one record; nil if the record is not there.
-    public func value<R: StoredRecord, V: Storable>(
+    public func lazyValue<R: StoredRecord, V: Storable>(
         _ type: R.Type, _ path: any KeyPath<R, Lazy<V>> & Sendable, _ id: R.ID
-    ) async throws -> V? { try lazyValues(type, path, ids: [id]).first?.1 }
+    ) async throws -> V? { try lazyPairs(type, path, ids: [id]).first?.1 }
     /// The records with their ``Lazy`` values, in one statement.
     ///
     /// - Parameter records: no more than the engine binds keys of at once.

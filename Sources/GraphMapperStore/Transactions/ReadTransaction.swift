@@ -37,6 +37,9 @@ public class ReadTransaction: ImmediateSource {
         return try select(R.self, tail, values)
     }
 
+    /// The first record of a query; nil if it has none.
+    public func first<R: StoredRecord>(_ query: Query<R>) async throws -> R? { try fetchNow(query.limit(1)).first }
+
     /// How many records the query has. Complexity: that of the query; the rows are counted.
     public func count<R: StoredRecord>(_ query: Query<R>) async throws -> Int { try count(of: query) }
 

@@ -120,6 +120,10 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
         return try deleting(from: R.schema.name) { try connection.table(type).delete(id, connection, &writeSet) }
     }
 
+    /// Deletes the row of a record, whatever it holds. False if there is none.
+    @discardableResult
+    public func delete<R: StoredRecord>(_ record: R) async throws -> Bool { try await delete(R.self, record.id) }
+
     /// Runs a deletion, and notes what rules of links have done because of it.
     func deleting<T>(from table: String, _ body: () throws -> T) throws -> T {
         guard let effects = context.effects[table] else { return try body() }
@@ -164,6 +168,7 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
     }
 
     /// Runs `body`; if it throws, what it wrote is undone and the transaction goes on.
+    @discardableResult
     public func savepoint<T>(_ body: () async throws -> T) async throws -> T {
         try check()
         try connection.execute("SAVEPOINT graphmapper")

@@ -214,7 +214,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         var options = GraphStore.Options()
         options.onlyStoresWrite = true
         // It does not look by itself.
-        options.watchInterval = 3600
+        options.watchInterval = .seconds(3600)
         let other = try await three(.file(file))
         let store = try await GraphStore.open(.file(file), options: options, WareRecord.self, DepotRecord.self)
         var observer = try await Observer(store, byName)
@@ -295,7 +295,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         let store = try await three(.file(file))
         var options = GraphStore.Options()
         options.isReadOnly = true
-        options.watchInterval = 0.01
+        options.watchInterval = .seconds(0.01)
         let reader = try await GraphStore.open(.file(file), options: options, WareRecord.self, DepotRecord.self)
         var observer = try await Observer(reader, byName)
         try await store.write { _ = try await $0.delete(WareRecord.self, 2) }

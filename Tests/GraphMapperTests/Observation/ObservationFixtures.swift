@@ -37,7 +37,7 @@ struct WareRecord: StoredRecord, Equatable {
 
 func openWares(_ location: GraphStore.Location = .inMemory) async throws -> GraphStore {
     var options = GraphStore.Options()
-    options.watchInterval = 0.01
+    options.watchInterval = .seconds(0.01)
     return try await GraphStore.open(location, options: options, WareRecord.self, DepotRecord.self)
 }
 
