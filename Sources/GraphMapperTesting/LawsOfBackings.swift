@@ -42,7 +42,7 @@ extension StoredGraph: CustomDebugStringConvertible {
 ///
 /// ```swift
 /// try await checkLaws(of: [UserRecord.mapping, CartRecord.mapping], rows: shops) {
-///     try await GraphStore.open(.inMemory, UserRecord.self, CartRecord.self)
+///     try await GraphStore.open(.inMemory, UserRecord.self, CartRecord.self).backing
 /// }
 /// ```
 ///

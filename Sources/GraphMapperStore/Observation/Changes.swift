@@ -8,11 +8,11 @@
 public struct Changes<Element: Sendable>: AsyncSequence, Sendable {
     private let start: @Sendable (ObserverHandle?) -> @Sendable () async throws -> Element?
 
-    init<L: Live>(_ store: GraphStore, _ live: L) where L.Event == Element { self.init(store, live) { $0 } }
+    init<L: LiveQuery>(_ store: GraphStore, _ live: L) where L.Event == Element { self.init(store, live) { $0 } }
 
-    init<L: Live>(_ store: GraphStore, _ live: L, _ element: @escaping @Sendable (L.Event) -> Element) {
+    init<L: LiveQuery>(_ store: GraphStore, _ live: L, _ element: @escaping @Sendable (L.Event) -> Element) {
         start = { handle in
-            let feed = Feed(store, live, handle: handle)
+            let feed = Subscription(store, live, handle: handle)
             return { try await feed.next().map(element) }
         }
     }
@@ -32,63 +32,36 @@ public struct Changes<Element: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-extension GraphStore {
-    /// The records of a query, and then how they change.
-    ///
-    /// They are in the query's order, and where that leaves it open in that of their keys.
+extension Changes {
+    /// Calls `body` with each element on the main actor, for as long as the token is kept.
     ///
     /// - Parameters:
-    ///   - query: which records, in which order.
-    ///   - properties: those whose changes count as modifications; nil for all. What a change to another one has made of a
-    ///     record is seen with the next change that counts.
-    ///   - linked: which records that they link to count as part of them, and so as modifications when they change.
-    /// - Returns: an ``CollectionChange/initial(_:)``, then updates. Iterating throws a ``GraphError`` for a property that
-    ///   has no column, and ``StoreError`` if reading fails.
-    /// - Complexity: a commit costs O(log count) for each row of the table that it has touched and the query or the
-    ///   properties look at, and nothing if there is none. See ``explainChanges(of:)`` for queries that are run again.
-    public func changes<R: StoredRecord>(
-        of query: Query<R>, observing properties: [any PartialKeyPath<R> & Sendable]? = nil,
-        linked: ObservedLinks<R> = .none
-    ) -> Changes<CollectionChange<R>> {
-        Changes(self, LiveLinked(query, properties, linked))
-    }
-
-    /// How changes of a query are found.
-    ///
-    /// - Throws: ``GraphError`` for a property that has no column.
-    public func explainChanges<R: StoredRecord>(of query: Query<R>) async throws -> ObservationPlan {
-        try await read { tx in
-            let plan = try RowsPlan(query, observing: nil, section: nil, tx, lists)
-            return ObservationPlan(
-                plan.interest, needsQuery: plan.needsQuery, isWindow: plan.limit != nil, others: plan.others.sorted())
+    ///   - onError: called on the main actor with what ends the observation, which is ``ObservationToken/error`` too.
+    ///   - body: what to do with an element. Never called after the token is released on the main actor.
+    /// - Returns: the token to keep.
+    @MainActor
+    public func observe(
+        onError: (@MainActor (any Error) -> Void)? = nil, _ body: @escaping @MainActor (Element) -> Void
+    ) -> ObservationToken {
+        let life = Life()
+        let handle = ObserverHandle()
+        // It is of no transaction that may be open here.
+        let task = GraphStore.$openTransaction.withValue(nil) {
+            Task { @MainActor in
+                do {
+                    var elements = makeAsyncIterator(handle)
+                    while let element = try await elements.next() {
+                        defer { handle.gate.leave() }
+                        if life.isOver { return }
+                        body(element)
+                    }
+                } catch {
+                    if life.isOver { return }
+                    life.end(error)
+                    onError?(error)
+                }
+            }
         }
-    }
-}
-
-/// How the changes of a query are found.
-public struct ObservationPlan: Sendable, Hashable, CustomStringConvertible {
-    /// Why each change of a row that may be in the result makes the query run again; nil if only the rows that were
-    /// written are looked at.
-    public let needsQuery: String?
-    /// Whether the query also runs again when a full window loses a row.
-    public let isWindow: Bool
-    /// What is looked at: columns and ordered links, by table. Writes elsewhere cost nothing.
-    public let tables: [String: [String]]
-    /// The tables whose changes make the query run again, since it looks into them through links.
-    public let others: [String]
-
-    init(_ interest: Interest, needsQuery: String?, isWindow: Bool = false, others: [String] = []) {
-        self.needsQuery = needsQuery
-        self.isWindow = isWindow
-        tables = interest.tables.mapValues { $0?.sorted() ?? [] }
-        self.others = others
-    }
-
-    public var description: String {
-        let how = needsQuery.map { "runs the query again: \($0)" } ?? "looks at the rows that were written"
-        let columns = tables.sorted { $0.key < $1.key }.map { "\($0.key)(\($0.value.joined(separator: ", ")))" }
-        let refills = isWindow && needsQuery == nil ? "; runs the query again when a full window loses a row" : ""
-        return "\(how); watches \(columns.joined(separator: ", "))\(refills)"
-            + (others.isEmpty ? "" : "; runs the query again when \(others.joined(separator: ", ")) changes")
+        return ObservationToken(life, task, handle)
     }
 }

@@ -9,7 +9,7 @@ struct Replacement<R: Sendable> {
 /// A row that is put in.
 struct Arrival<R: Sendable> {
     let record: R
-    let place: Place
+    let sortKey: SortKey
     /// Where it was.
     let from: Int?
     /// Whether what differs counts.
@@ -19,11 +19,11 @@ struct Arrival<R: Sendable> {
 }
 
 extension Results.Chunk {
-    /// The same places with other records.
+    /// The same sortKeys with other records.
     fileprivate func with(_ replaced: ArraySlice<Replacement<Element>>, _ start: Int) -> Results<Element>.Chunk {
         var records = elements
         for one in replaced { records[one.position - start] = one.record }
-        return Results<Element>.Chunk(records, places)
+        return Results<Element>.Chunk(records, sortKeys)
     }
 }
 
@@ -35,19 +35,19 @@ enum Chunks<R: Sendable> {
     static var most: Int { 512 }
 
     /// Chunks of half the size.
-    static func cut(_ records: [R], _ places: [Place]) -> [Chunk] {
+    static func cut(_ records: [R], _ sortKeys: [SortKey]) -> [Chunk] {
         stride(from: 0, to: records.count, by: most / 2).map { start in
             let range = start..<min(start + most / 2, records.count)
-            return Chunk(Array(records[range]), Array(places[range]))
+            return Chunk(Array(records[range]), Array(sortKeys[range]))
         }
     }
 
-    /// The position of the first row that is not before a place. Complexity: O(log count).
-    static func position(of place: Place, in results: Results<R>, _ ordering: PlaceOrder) -> Int {
+    /// The position of the first row that is not before a sort key. Complexity: O(log count).
+    static func position(of sortKey: SortKey, in results: Results<R>, _ ordering: SortKeyOrder) -> Int {
         let chunks = results.chunks
-        let chunk = Search.first(in: chunks.indices) { !ordering.isBefore(chunks[$0].last, place) }
+        let chunk = BinarySearch.first(in: chunks.indices) { !ordering.isBefore(chunks[$0].last, sortKey) }
         guard chunk < chunks.count else { return results.count }
-        return results.start(of: chunk) + ordering.first(notBefore: place, in: results.chunks[chunk].places)
+        return results.start(of: chunk) + ordering.first(notBefore: sortKey, in: results.chunks[chunk].sortKeys)
     }
 
     /// The chunks with some rows taken out, put in, or replaced. Chunks without any are shared.
@@ -59,7 +59,7 @@ enum Chunks<R: Sendable> {
     static func edited(
         _ results: Results<R>, out: [Int], replaced: [Replacement<R>], arrivals: [Arrival<R>]
     ) -> [Chunk] {
-        guard !results.isEmpty else { return cut(arrivals.map(\.record), arrivals.map(\.place)) }
+        guard !results.isEmpty else { return cut(arrivals.map(\.record), arrivals.map(\.sortKey)) }
         var chunks: [Chunk] = []
         chunks.reserveCapacity(results.chunks.count + 2)
         var nextOut = 0
@@ -80,13 +80,13 @@ enum Chunks<R: Sendable> {
                 continue
             }
             var records: [R] = []
-            var places: [Place] = []
+            var sortKeys: [SortKey] = []
             records.reserveCapacity(chunk.elements.count + 1)
-            places.reserveCapacity(chunk.elements.count + 1)
+            sortKeys.reserveCapacity(chunk.elements.count + 1)
             for position in start...end {
                 while nextArrival < arrivals.count, arrivals[nextArrival].at == position, position < end || isLast {
                     records.append(arrivals[nextArrival].record)
-                    places.append(arrivals[nextArrival].place)
+                    sortKeys.append(arrivals[nextArrival].sortKey)
                     nextArrival += 1
                 }
                 guard position < end else { break }
@@ -100,53 +100,21 @@ enum Chunks<R: Sendable> {
                     nextReplaced += 1
                 }
                 records.append(record)
-                places.append(chunk.places[position - start])
+                sortKeys.append(chunk.sortKeys[position - start])
             }
-            append(records, places, to: &chunks)
+            append(records, sortKeys, to: &chunks)
         }
         return chunks
     }
 
     /// Adds rows behind the others, in chunks that are neither too large nor many small ones.
-    private static func append(_ records: [R], _ places: [Place], to chunks: inout [Chunk]) {
+    private static func append(_ records: [R], _ sortKeys: [SortKey], to chunks: inout [Chunk]) {
         if let last = chunks.last, last.elements.count + records.count <= most / 4 {
-            chunks[chunks.count - 1] = Chunk(last.elements + records, last.places + places)
+            chunks[chunks.count - 1] = Chunk(last.elements + records, last.sortKeys + sortKeys)
         } else if records.count <= most {
-            if !records.isEmpty { chunks.append(Chunk(records, places)) }
+            if !records.isEmpty { chunks.append(Chunk(records, sortKeys)) }
         } else {
-            chunks += cut(records, places)
+            chunks += cut(records, sortKeys)
         }
-    }
-}
-
-enum Search {
-    /// The first number of a range that satisfies a condition which all after it satisfy too; the range's end if none.
-    static func first(in range: Range<Int>, where isThere: (Int) -> Bool) -> Int {
-        var low = range.lowerBound
-        var high = range.upperBound
-        while low < high {
-            let middle = (low + high) / 2
-            if isThere(middle) { high = middle } else { low = middle + 1 }
-        }
-        return low
-    }
-
-    /// As many of the elements as can be kept so that their values increase. Complexity: O(n log n).
-    static func increasing(_ elements: [Int], by value: (Int) -> Int) -> Set<Int> {
-        // The last elements of the shortest-known runs, by length, and what stands before each.
-        var ends: [Int] = []
-        var before: [Int: Int] = [:]
-        for element in elements {
-            let length = first(in: ends.indices) { value(ends[$0]) >= value(element) }
-            if length > 0 { before[element] = ends[length - 1] }
-            if length < ends.count { ends[length] = element } else { ends.append(element) }
-        }
-        var kept: Set<Int> = []
-        var next = ends.last
-        while let element = next {
-            kept.insert(element)
-            next = before[element]
-        }
-        return kept
     }
 }

@@ -33,14 +33,6 @@ public enum CollectionChange<Element: Sendable>: Sendable {
     }
 }
 
-/// A row that is in another place than before.
-public struct CollectionMove: Sendable, Hashable {
-    /// Its position in the collection before.
-    public let from: Int
-    /// Its position in the new collection.
-    public let to: Int
-}
-
 extension CollectionChange: CustomStringConvertible {
     public var description: String {
         switch self {

@@ -1,5 +1,5 @@
 /// The result of a query with what its records link to, kept up to date.
-struct LiveLinked<R: StoredRecord>: Live {
+struct LiveLinked<R: StoredRecord>: LiveQuery {
     private(set) var rows: LiveRows<R>
     private var nodes: [LinkNode]
     /// The links that lead to what has changed last.
@@ -17,22 +17,22 @@ struct LiveLinked<R: StoredRecord>: Live {
         rows = LiveRows(query, observing: properties.map { $0 + links.map(\.path) }, section: section)
     }
 
-    var interest: Interest {
-        var interest = rows.interest
-        guard !nodes.isEmpty else { return interest }
-        interest.row = nil
-        interest.pin = nil
-        for node in nodes { node.add(to: &interest) }
-        return interest
+    var region: ObservedRegion {
+        var region = rows.region
+        guard !nodes.isEmpty else { return region }
+        region.row = nil
+        region.equalityFilter = nil
+        for node in nodes { node.add(to: &region) }
+        return region
     }
 
     /// How many linked records it remembers.
     var seenCount: Int { nodes.reduce(0) { $0 + $1.seenCount } }
 
-    var absorber: Absorber? { nodes.isEmpty ? rows.absorber : nil }
+    var suppressedRowsReader: SuppressedRowsReader? { nodes.isEmpty ? rows.suppressedRowsReader : nil }
 
     /// Takes in what the observer knows of; whether there was anything.
-    mutating func absorb(_ pending: Pending) -> Bool { rows.absorb(pending) }
+    mutating func takeSuppressed(_ pending: PendingChanges) -> Bool { rows.takeSuppressed(pending) }
 
     mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) throws { try rows.prepare(tx, lists) }
 
@@ -40,11 +40,11 @@ struct LiveLinked<R: StoredRecord>: Live {
         let event = try rows.start(tx)
         guard !nodes.isEmpty else { return event }
         let keys = rows.keys
-        for place in nodes.indices { try nodes[place].see(from: keys, tx) }
+        for index in nodes.indices { try nodes[index].see(from: keys, tx) }
         return event
     }
 
-    mutating func advance(_ tx: ReadTransaction, _ pending: Pending) throws -> CollectionChange<R>? {
+    mutating func advance(_ tx: ReadTransaction, _ pending: PendingChanges) throws -> CollectionChange<R>? {
         let event = try rows.advance(tx, pending)
         changedLinks = []
         guard !nodes.isEmpty else { return event }
@@ -57,12 +57,12 @@ struct LiveLinked<R: StoredRecord>: Live {
         // Rows come in that nobody has written, as where another one has made room for them.
         if case .update(_, _, let insertions, _)? = event { touched += insertions.map(rows.key) }
         var changed: Set<Int> = []
-        for place in nodes.indices {
-            let owners = try nodes[place].changed(tx, pending).compactMap { rows.position(of: $0) }
-            if !owners.isEmpty { changedLinks.append(nodes[place].property) }
+        for index in nodes.indices {
+            let owners = try nodes[index].changed(tx, pending).compactMap { rows.position(of: $0) }
+            if !owners.isEmpty { changedLinks.append(nodes[index].property) }
             changed.formUnion(owners)
-            try nodes[place].see(from: touched, tx)
-            if nodes[place].isOvergrown { try nodes[place].forgetOthers(than: rows.keys, tx) }
+            try nodes[index].see(from: touched, tx)
+            if nodes[index].isOvergrown { try nodes[index].forgetOthers(than: rows.keys, tx) }
         }
         return event.modified(changed, rows.results)
     }

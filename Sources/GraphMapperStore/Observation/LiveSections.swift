@@ -1,29 +1,5 @@
-extension GraphStore {
-    /// The records of a query in sections, and then how they change:
-    /// `store.changes(of: people, sectionedBy: { $0.city })`.
-    ///
-    /// - Parameters:
-    ///   - query: which records; its order is that inside of the sections.
-    ///   - descending: whether the section of the greatest key comes first.
-    ///   - properties: those whose changes count as modifications; nil for all.
-    ///   - linked: which records that they link to count as part of them.
-    ///   - key: what the records of a section have in common: a property, or what is computed of a record, through links
-    ///     too.
-    /// - Returns: a ``SectionListChange/initial(_:)``, then updates. Iterating throws as
-    ///   ``changes(of:observing:linked:)`` does, and a ``GraphError`` for a key that does not fit its type.
-    /// - Complexity: a commit costs what it does for ``changes(of:observing:linked:)``, and if it changes anything
-    ///   O(sections) besides.
-    public func changes<R: StoredRecord, Key: Storable>(
-        of query: Query<R>, descending: Bool = false, observing properties: [any PartialKeyPath<R> & Sendable]? = nil,
-        linked: ObservedLinks<R> = .none, sectionedBy key: (Columns<R>) -> ColumnExpression<Key>
-    ) -> Changes<SectionListChange<Key, R>> {
-        let (ordered, section) = query.sortedFirst(descending: descending, telling: key)
-        return Changes(self, LiveSections(LiveLinked(ordered, properties, linked, section: section)))
-    }
-}
-
 /// The result of a query in sections, kept up to date.
-struct LiveSections<Key: Storable, R: StoredRecord>: Live {
+struct LiveSections<Key: Storable, R: StoredRecord>: LiveQuery {
     private struct Section {
         let values: [StoredValue]
         let key: Key
@@ -35,8 +11,8 @@ struct LiveSections<Key: Storable, R: StoredRecord>: Live {
 
     init(_ live: LiveLinked<R>) { self.live = live }
 
-    var interest: Interest { live.interest }
-    var absorber: Absorber? { live.absorber }
+    var region: ObservedRegion { live.region }
+    var suppressedRowsReader: SuppressedRowsReader? { live.suppressedRowsReader }
 
     mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) throws { try live.prepare(tx, lists) }
 
@@ -46,24 +22,24 @@ struct LiveSections<Key: Storable, R: StoredRecord>: Live {
         return .initial(list)
     }
 
-    mutating func advance(_ tx: ReadTransaction, _ pending: Pending) throws -> SectionListChange<Key, R>? {
-        if live.absorb(pending) { try countAll() }
+    mutating func advance(_ tx: ReadTransaction, _ pending: PendingChanges) throws -> SectionListChange<Key, R>? {
+        if live.takeSuppressed(pending) { try countAll() }
         guard let change = try live.advance(tx, pending),
             case .update(_, let deletions, let insertions, let modifications) = change
         else { return nil }
         let old = sections
         sections = try sections(deletions, insertions)
-        let ways = Ways(old: old.map { ($0.values, $0.count) }, new: sections.map { ($0.values, $0.count) })
+        let paths = SectionPaths(old: old.map { ($0.values, $0.count) }, new: sections.map { ($0.values, $0.count) })
         var list = list
         list.moves = change.moves.compactMap { move in
-            guard let from = ways.pathBefore(move.from), let to = ways.path(move.to) else { return nil }
+            guard let from = paths.pathBefore(move.from), let to = paths.path(move.to) else { return nil }
             return SectionMove(from: from, to: to)
         }
-        list.modificationsInNew = change.modificationsInNew.compactMap(ways.path)
+        list.modificationsInNew = change.modificationsInNew.compactMap(paths.path)
         return .update(
-            list, deletedSections: ways.deleted, insertedSections: ways.inserted,
-            deletions: deletions.compactMap(ways.pathBefore), insertions: insertions.compactMap(ways.path),
-            modifications: modifications.compactMap(ways.pathBefore))
+            list, deletedSections: paths.deleted, insertedSections: paths.inserted,
+            deletions: deletions.compactMap(paths.pathBefore), insertions: insertions.compactMap(paths.path),
+            modifications: modifications.compactMap(paths.pathBefore))
     }
 
     private var list: SectionList<Key, R> {
@@ -113,42 +89,5 @@ struct LiveSections<Key: Storable, R: StoredRecord>: Live {
         }
         try takeIn()
         return result
-    }
-}
-
-/// Which sections have come and gone, and where rows are in the others.
-private struct Ways {
-    private(set) var deleted: [Int] = []
-    private(set) var inserted: [Int] = []
-    private let before: [Int]
-    private let after: [Int]
-
-    init(old: [(values: [StoredValue], count: Int)], new: [(values: [StoredValue], count: Int)]) {
-        let were = Set(old.map(\.values))
-        let are = Set(new.map(\.values))
-        deleted = old.indices.filter { !are.contains(old[$0].values) }
-        inserted = new.indices.filter { !were.contains(new[$0].values) }
-        before = Self.ends(old.map(\.count))
-        after = Self.ends(new.map(\.count))
-    }
-
-    private static func ends(_ counts: [Int]) -> [Int] {
-        var sum = 0
-        return counts.map { count in
-            sum += count
-            return sum
-        }
-    }
-
-    /// The path of a row in the list before; nil if its section is gone.
-    func pathBefore(_ position: Int) -> SectionPath? { Self.path(position, before, but: deleted) }
-    /// The path of a row in the new list; nil if its section is new.
-    func path(_ position: Int) -> SectionPath? { Self.path(position, after, but: inserted) }
-
-    private static func path(_ position: Int, _ ends: [Int], but others: [Int]) -> SectionPath? {
-        let section = Search.first(in: ends.indices) { ends[$0] > position }
-        let other = Search.first(in: others.indices) { others[$0] >= section }
-        if other < others.count, others[other] == section { return nil }
-        return SectionPath(section: section, item: position - (section == 0 ? 0 : ends[section - 1]))
     }
 }

@@ -5,14 +5,14 @@ public struct Results<Element: Sendable>: RandomAccessCollection, Sendable {
     /// A run of neighbouring rows, each with what it is sorted by.
     final class Chunk: Sendable {
         let elements: [Element]
-        let places: [Place]
+        let sortKeys: [SortKey]
         /// That of the last row; a chunk has rows.
-        let last: Place
+        let last: SortKey
 
-        init(_ elements: [Element], _ places: [Place]) {
+        init(_ elements: [Element], _ sortKeys: [SortKey]) {
             self.elements = elements
-            self.places = places
-            last = places.last ?? Place(values: [])
+            self.sortKeys = sortKeys
+            last = sortKeys.last ?? SortKey(values: [])
         }
     }
 
@@ -39,12 +39,12 @@ public struct Results<Element: Sendable>: RandomAccessCollection, Sendable {
 
     /// The record at a position from 0. Complexity: O(log count).
     public subscript(index: Int) -> Element {
-        let (chunk, place) = locate(index)
-        return chunks[chunk].elements[place]
+        let (chunk, offset) = locate(index)
+        return chunks[chunk].elements[offset]
     }
 
-    /// The chunk of a position, and the place in it.
-    func locate(_ index: Int) -> (chunk: Int, place: Int) {
+    /// The chunk of a position, and the offset in it.
+    func locate(_ index: Int) -> (chunk: Int, offset: Int) {
         var low = 0
         var high = ends.count
         while low < high {
@@ -64,7 +64,7 @@ public struct Results<Element: Sendable>: RandomAccessCollection, Sendable {
     public struct Iterator: IteratorProtocol {
         let chunks: [Chunk]
         private var chunk = 0
-        private var place = 0
+        private var offset = 0
 
         init(chunks: [Chunk]) { self.chunks = chunks }
 
@@ -72,12 +72,12 @@ public struct Results<Element: Sendable>: RandomAccessCollection, Sendable {
         public mutating func next() -> Element? {
             while chunk < chunks.count {
                 let elements = chunks[chunk].elements
-                if place < elements.count {
-                    defer { place += 1 }
-                    return elements[place]
+                if offset < elements.count {
+                    defer { offset += 1 }
+                    return elements[offset]
                 }
                 chunk += 1
-                place = 0
+                offset = 0
             }
             return nil
         }
@@ -93,4 +93,12 @@ extension Results: Equatable where Element: Equatable {
 
 extension Results: CustomStringConvertible {
     public var description: String { Array(self).description }
+}
+
+/// A row that is in another place than before.
+public struct CollectionMove: Sendable, Hashable {
+    /// Its position in the collection before.
+    public let from: Int
+    /// Its position in the new collection.
+    public let to: Int
 }

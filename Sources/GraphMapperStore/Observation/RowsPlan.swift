@@ -1,13 +1,13 @@
 /// How an observed query is kept up to date.
 struct RowsPlan<R: StoredRecord>: Sendable {
-    private(set) var ordering: PlaceOrder
+    private(set) var ordering: SortKeyOrder
     /// Whether rows are sorted by where they stand in the result, since nobody here knows how the file sorts them.
     private(set) var isCounted = false
     /// Which of the values that are read are kept then besides the key.
     private var counted = 0..<0
     /// At most so many rows.
     let limit: Int?
-    let interest: Interest
+    let region: ObservedRegion
     /// Whether two records are the same in a property whose change counts.
     private let watched: [@Sendable (R, R) -> Bool]
     /// The others.
@@ -32,19 +32,19 @@ struct RowsPlan<R: StoredRecord>: Sendable {
         _ query: Query<R>, observing: [AnyKeyPath]?, section: SectionKey?, _ tx: ReadTransaction,
         _ lists: [String: ListOwner]
     ) throws {
-        let tail = try query.totallyOrdered().tail()
+        let tail = try query.adding(query.tree.key.map { Ordering($0) }, nil).tail()
         let schema = R.schema
-        let rows = query.rows
+        let tree = query.tree
         let names = schema.key?.columnNames ?? ["id"]
         let own = Dialect.quoted(schema.name)
         key = names.map(Dialect.quoted)
-        let terms = try rows.order.map { try FormulaWriter.text($0.formula, rows.scope, own) }
+        let terms = try tree.order.map { try SQLWriter.text($0.expression, tree.alias, own) }
         // What is compared in another way than values are is left to the engine.
-        let isForeign = terms.contains { $0.sql.contains("COLLATE ") }
-        condition = try rows.filter.map { try FormulaWriter.text($0, rows.scope, own) }
-        limit = rows.limit
-        ordering = PlaceOrder(
-            terms: rows.order.map { PlaceOrder.Term(isDescending: $0.isDescending, isNullFirst: $0.isNullFirst) },
+        let isCollated = tree.order.contains { $0.expression.isCollated }
+        condition = try tree.filter.map { try SQLWriter.text($0, tree.alias, own) }
+        limit = tree.limit
+        ordering = SortKeyOrder(
+            terms: tree.order.map { SortKeyOrder.Term(isDescending: $0.isDescending, isNullFirst: $0.isNullFirst) },
             keyWidth: names.count, section: section)
         beside = BesideRows(columns: terms.map(\.sql) + key, values: terms.flatMap(\.values))
         let properties = schema.properties.filter { !$0.isNested }
@@ -54,29 +54,29 @@ struct RowsPlan<R: StoredRecord>: Sendable {
 
         (self.tail, values) = tail
 
-        var interest = Interest()
-        interest.add(schema.name, Set(watched.flatMap { $0.isList ? [$0.name] : $0.columnNames }))
+        var region = ObservedRegion()
+        region.add(schema.name, Set(watched.flatMap { $0.isList ? [$0.name] : $0.columnNames }))
         let statement = "SELECT \(beside.columns.joined(separator: ", ")) FROM \(own) \(tail.sql)"
         for (table, columns) in try tx.connection.reads(of: statement) {
             if let list = lists[table] {
-                interest.add(list.table, [list.property])
+                region.add(list.table, [list.property])
             } else {
-                interest.add(table, columns)
+                region.add(table, columns)
             }
         }
-        others = Set(interest.tables.keys).subtracting([schema.name])
-        let isAboutItself = query.looksAtOthers(of: tail.sql)
-        try interest.narrow(query, besides: tail.sql)
-        self.interest = interest
+        others = Set(region.tables.keys).subtracting([schema.name])
+        let isAboutItself = tree.looksElsewhere(into: schema.name)
+        region.narrow(query, besides: [])
+        self.region = region
 
-        if rows.offset ?? 0 > 0 {
+        if tree.offset ?? 0 > 0 {
             needsQuery = "it skips rows"
-        } else if !rows.distinct.isEmpty {
+        } else if !tree.distinct.isEmpty {
             needsQuery = "it takes one of several rows that are alike"
         } else if isAboutItself {
             needsQuery = "it looks at other rows of the same table"
         }
-        if isForeign { count(because: needsQuery ?? "it has an order of its own") }
+        if isCollated { count(because: needsQuery ?? "it has an order of its own") }
     }
 
     /// Whether a record differs in what counts.
@@ -100,19 +100,19 @@ struct RowsPlan<R: StoredRecord>: Sendable {
         needsQuery = reason
         isCounted = true
         counted = ordering.section?.range ?? 0..<0
-        ordering = PlaceOrder(terms: [], keyWidth: ordering.keyWidth, section: ordering.section)
+        ordering = SortKeyOrder(terms: [], keyWidth: ordering.keyWidth, section: ordering.section)
         ordering.section?.range = 1..<1 + counted.count
     }
 
     /// All rows.
-    func rows(_ tx: ReadTransaction) throws -> (records: [R], places: [Place]) {
+    func rows(_ tx: ReadTransaction) throws -> (records: [R], sortKeys: [SortKey]) {
         try select(tx, tail, values, isCached: true)
     }
 
     /// Of the rows with these keys, those that satisfy the condition.
-    func rows(_ tx: ReadTransaction, _ keys: [[StoredValue]]) throws -> (records: [R], places: [Place]) {
+    func rows(_ tx: ReadTransaction, _ keys: [[StoredValue]]) throws -> (records: [R], sortKeys: [SortKey]) {
         var records: [R] = []
-        var places: [Place] = []
+        var sortKeys: [SortKey] = []
         for part in keys.parts {
             let choice = Dialect.choice(part.count, width: key.count)
             // The plus keeps the condition from choosing another index than the key's.
@@ -121,42 +121,21 @@ struct RowsPlan<R: StoredRecord>: Sendable {
                 tx, "WHERE \(Dialect.row(key)) IN \(choice)\(filter)", Array(part.joined()) + (condition?.values ?? []),
                 isCached: true)
             records += found.records
-            places += found.places
+            sortKeys += found.sortKeys
         }
-        return (records, places)
+        return (records, sortKeys)
     }
 
     private func select(
         _ tx: ReadTransaction, _ tail: String, _ values: [StoredValue], isCached: Bool
-    ) throws -> (records: [R], places: [Place]) {
-        var places: [Place] = []
+    ) throws -> (records: [R], sortKeys: [SortKey]) {
+        var sortKeys: [SortKey] = []
         let keyWidth = ordering.keyWidth
         let records = try tx.select(R.self, tail, values, isCached: isCached, beside: beside) {
-            guard isCounted else { return places.append(Place(values: $0)) }
-            places.append(Place(values: [.integer(Int64(places.count))] + $0[counted] + $0.suffix(keyWidth)))
+            guard isCounted else { return sortKeys.append(SortKey(values: $0)) }
+            sortKeys.append(SortKey(values: [.integer(Int64(sortKeys.count))] + $0[counted] + $0.suffix(keyWidth)))
         }
-        return (records, places)
-    }
-}
-
-extension Interest {
-    /// Leaves out rows that a condition on one column rules out.
-    ///
-    /// - Parameter sql: what else is read.
-    mutating func narrow<R: StoredRecord>(_ query: Query<R>, besides sql: String) throws {
-        guard query.rows.groups.isEmpty else { return }
-        let tail = try query.tail().sql
-        guard !query.looksAtOthers(of: tail), !query.looksAtOthers(of: sql) else { return }
-        let schema = R.schema
-        let key = R.keyColumnNames
-        let pins = (query.rows.filter?.pins(query.rows.scope) ?? []).map { pin in
-            (column: pin.column, value: Touch.plain(pin.value))
-        }
-        if key.count == 1, let id = pins.first(where: { $0.column == key[0] }) {
-            row = (schema.name, [id.value])
-        } else if let pin = pins.first {
-            self.pin = Pin(table: schema.name, column: pin.column, value: pin.value)
-        }
+        return (records, sortKeys)
     }
 }
 
@@ -171,37 +150,5 @@ extension Schema {
                 property: "\(path)")
         }
         return property
-    }
-}
-
-extension Query {
-    /// Whether what follows the table's name looks at other rows of the same table.
-    fileprivate func looksAtOthers(of sql: String) -> Bool {
-        ["FROM", "JOIN"].contains { sql.contains("\($0) \(Dialect.quoted(R.schema.name))") }
-    }
-
-    /// The same rows in an order without ties.
-    fileprivate func totallyOrdered() -> Self { adding(rows.key.map { Ordering($0) }, nil) }
-}
-
-extension FormulaWriter {
-    /// A formula over one table's rows.
-    static func text(
-        _ formula: Formula, _ scope: Scope, _ name: String
-    ) throws -> (sql: String, values: [StoredValue]) {
-        var writer = FormulaWriter([scope: name])
-        try writer.write(formula)
-        return (writer.sql, writer.values)
-    }
-}
-
-extension Formula {
-    /// Columns of a scope that have one value in every row which satisfies the formula: so it is found who is concerned.
-    fileprivate func pins(_ scope: Scope) -> [(column: String, value: StoredValue)] {
-        switch self {
-        case .binary(let left, .and, let right): left.pins(scope) + right.pins(scope)
-        case .binary(.column(scope, let name), .isSame, .value(let value)): [(name, value)]
-        default: []
-        }
     }
 }

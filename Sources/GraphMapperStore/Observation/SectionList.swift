@@ -50,7 +50,7 @@ public struct SectionList<Key: Storable, R: StoredRecord>: RandomAccessCollectio
     public subscript(path: SectionPath) -> R { self[path.section][path.item] }
 }
 
-/// The place of a row in a list with sections, as an `IndexPath` has it: `IndexPath(item: path.item, section: path.section)`.
+/// The path of a row in a list with sections, as an `IndexPath` has it: `IndexPath(item: path.item, section: path.section)`.
 public struct SectionPath: Sendable, Hashable, Comparable {
     /// The section's position, from 0.
     public let section: Int
@@ -89,9 +89,9 @@ public struct SectionMove: Sendable, Hashable {
 
 /// What an observer of a query in sections gets: the list as it is now, and how it came from the one before.
 ///
-/// What is deleted and modified is told by its place in the list before, what is inserted by its place in the new one, each
+/// What is deleted and modified is told by its path in the list before, what is inserted by its path in the new one, each
 /// ascending: as `performBatchUpdates` has it. Rows of a section that is deleted or inserted go and come with it, and are not
-/// told of one by one. Sections do not change places.
+/// told of one by one. Sections do not change sortKeys.
 public enum SectionListChange<Key: Storable, R: StoredRecord>: Sendable {
     /// The first list. Comes once, and first.
     case initial(SectionList<Key, R>)

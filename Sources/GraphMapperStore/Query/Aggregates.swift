@@ -8,17 +8,18 @@ extension Decimal: SummableColumn {}
 
 /// Over the rows of a group, or of the whole query, in what is selected. NULL does not count, nor does NaN.
 extension ColumnExpression where V: Storable {
-    private func aggregated<W>(_ function: Formula.Function) -> ColumnExpression<W> {
+    private func aggregated<W>(_ function: SQLFunction) -> ColumnExpression<W> {
         guard parts.count == 1 else {
             return ColumnExpression<W>(
                 [.value(.null)],
-                mistake
+                diagnostic
                     ?? GraphError(
                         .misuse, "a value of \(parts.count) columns cannot be added up or compared; name a part of it"))
         }
         let ordering = V.ordering
-        let value = ordering == .number ? Formula.call(.nullIfSame, [formula, .value(.text("nan"))]) : formula
-        let result: Formula
+        let value =
+            ordering == .number ? SQLExpression.call(.nullIfSame, [expression, .value(.text("nan"))]) : expression
+        let result: SQLExpression
         switch (ordering, function) {
         case (.decimal, .minimum), (.decimal, .maximum):
             result = .call(.decimalText, [.call(function, [.call(.decimalOrder, [value])])])
@@ -26,14 +27,14 @@ extension ColumnExpression where V: Storable {
         case (.unsigned, .minimum), (.unsigned, .maximum): result = unsigned(value, function)
         default: result = .call(function, [value])
         }
-        return ColumnExpression<W>([result], mistake)
+        return ColumnExpression<W>([result], diagnostic)
     }
 
     /// The greater half of unsigned numbers is negative.
-    private func unsigned(_ value: Formula, _ function: Formula.Function) -> Formula {
-        let sign: Formula.Operator = function == .maximum ? .less : .greaterOrEqual
+    private func unsigned(_ value: SQLExpression, _ function: SQLFunction) -> SQLExpression {
+        let sign: SQLOperator = function == .maximum ? .less : .greaterOrEqual
         // NULL for those of the other half.
-        let half = Formula.call(.whereTrue, [.binary(value, sign, .value(.integer(0))), value])
+        let half = SQLExpression.call(.whereTrue, [.binary(value, sign, .value(.integer(0))), value])
         return .call(.coalesce, [.call(function, [half]), .call(function, [value])])
     }
 

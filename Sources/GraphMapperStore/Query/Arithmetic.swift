@@ -16,8 +16,8 @@ extension Double: ArithmeticColumn {}
 extension Float: ArithmeticColumn {}
 
 extension ColumnExpression where V: ArithmeticColumn {
-    private static func calculate(_ left: Self, _ sign: Formula.Operator, _ right: Self) -> Self {
-        Self([.binary(left.number, sign, right.number)], left.mistake ?? right.mistake)
+    private static func calculate(_ left: Self, _ sign: SQLOperator, _ right: Self) -> Self {
+        Self([.binary(left.number, sign, right.number)], left.diagnostic ?? right.diagnostic)
     }
 
     private static func value(_ value: V) -> Self { Self([.value(value.stored)]) }
@@ -40,22 +40,22 @@ extension ColumnExpression where V: ArithmeticColumn {
     public static func / (left: Self, right: Self) -> Self { calculate(left, .over, right) }
 
     /// The distance from zero.
-    public var magnitude: Self { Self([.call(.absolute, [number, number])], mistake) }
+    public var magnitude: Self { Self([.call(.absolute, [number, number])], diagnostic) }
 
     /// NaN, which is stored as a text, is no number to calculate with.
-    private var number: Formula {
-        guard V.ordering == .number else { return formula }
-        return .call(.nullIfSame, [formula, .value(.text("nan"))])
+    private var number: SQLExpression {
+        guard V.ordering == .number else { return expression }
+        return .call(.nullIfSame, [expression, .value(.text("nan"))])
     }
 }
 
 extension ColumnExpression where V: ArithmeticColumn & BinaryInteger {
     /// The remainder, with the sign of the dividend; NULL if the divisor is 0.
     public static func % (left: Self, right: V) -> Self {
-        Self([.binary(left.formula, .modulo, .value(right.stored))], left.mistake)
+        Self([.binary(left.expression, .modulo, .value(right.stored))], left.diagnostic)
     }
     /// The remainder, with the sign of the dividend; NULL if the divisor is 0.
     public static func % (left: Self, right: Self) -> Self {
-        Self([.binary(left.formula, .modulo, right.formula)], left.mistake ?? right.mistake)
+        Self([.binary(left.expression, .modulo, right.expression)], left.diagnostic ?? right.diagnostic)
     }
 }

@@ -12,7 +12,7 @@ enum ColumnOrder {
     case unsigned
 
     /// What to compare and to sort by.
-    func keys(_ parts: [Formula]) -> [Formula] {
+    func keys(_ parts: [SQLExpression]) -> [SQLExpression] {
         switch self {
         case .plain, .number: parts
         case .decimal: parts.map { .call(.decimalOrder, [$0]) }
@@ -21,18 +21,18 @@ enum ColumnOrder {
     }
 
     /// Whether one value is less or greater than another; NULL and NaN never are.
-    func compare(_ left: [Formula], _ sign: Formula.Operator, _ right: [Formula]) -> Formula {
-        let test = Formula.binary(.together(keys(left)), sign, .together(keys(right)))
+    func compare(_ left: [SQLExpression], _ sign: SQLOperator, _ right: [SQLExpression]) -> SQLExpression {
+        let test = SQLExpression.binary(.together(keys(left)), sign, .together(keys(right)))
         guard self == .number else { return test }
         // NaN is a text, which is more than any number: the greater one must be a number.
         let isLess = sign == .less || sign == .lessOrEqual
-        let greater = Formula.together(isLess ? right : left)
+        let greater = SQLExpression.together(isLess ? right : left)
         switch greater {
         case .value(.text): return .value(.integer(0))
         case .value: return test
         default: break
         }
-        if case .value(.text) = Formula.together(isLess ? left : right) { return .value(.integer(0)) }
+        if case .value(.text) = SQLExpression.together(isLess ? left : right) { return .value(.integer(0)) }
         return .binary(test, .and, .binary(greater, .lessOrEqual, .value(.real(.infinity))))
     }
 }

@@ -1,16 +1,16 @@
 extension ColumnExpression where V: Storable {
-    fileprivate static func same(_ left: Self, _ sign: Formula.Operator, _ right: V) -> Condition {
+    fileprivate static func same(_ left: Self, _ sign: SQLOperator, _ right: V) -> Condition {
         // A parameter that is NULL is not known to be while the engine looks for an index.
         if right.isStoredAsNull { return sign == .isSame ? left.isNil : !left.isNil }
-        return left.condition(.binary(left.formula, sign, .values(right.storedValues)))
+        return left.condition(.binary(left.expression, sign, .values(right.storedValues)))
     }
 
-    fileprivate static func order(_ left: Self, _ sign: Formula.Operator, _ right: V) -> Condition {
+    fileprivate static func order(_ left: Self, _ sign: SQLOperator, _ right: V) -> Condition {
         order(left, sign, Self(right.storedValues.map { .value($0) }))
     }
 
-    fileprivate static func order(_ left: Self, _ sign: Formula.Operator, _ right: Self) -> Condition {
-        Condition(V.ordering.compare(left.parts, sign, right.parts), left.mistake ?? right.mistake)
+    fileprivate static func order(_ left: Self, _ sign: SQLOperator, _ right: Self) -> Condition {
+        Condition(V.ordering.compare(left.parts, sign, right.parts), left.diagnostic ?? right.diagnostic)
     }
 
     /// Whether the column has that value; nil is compared like any other.
@@ -28,11 +28,11 @@ extension ColumnExpression where V: Storable {
 
     /// Whether two columns have the same value; nil is compared like any other.
     public static func == (left: Self, right: Self) -> Condition {
-        Condition(.binary(left.formula, .isSame, right.formula), left.mistake ?? right.mistake)
+        Condition(.binary(left.expression, .isSame, right.expression), left.diagnostic ?? right.diagnostic)
     }
     /// Whether two columns have different values; nil is compared like any other.
     public static func != (left: Self, right: Self) -> Condition {
-        Condition(.binary(left.formula, .isOther, right.formula), left.mistake ?? right.mistake)
+        Condition(.binary(left.expression, .isOther, right.expression), left.diagnostic ?? right.diagnostic)
     }
     /// Whether a column is less than another; NULL never is, and nothing is less than NULL.
     public static func < (left: Self, right: Self) -> Condition { order(left, .less, right) }
@@ -45,7 +45,7 @@ extension ColumnExpression where V: Storable {
 
     /// Whether the column has one of the values; NULL never has.
     public func isIn(_ values: some Sequence<V>) -> Condition {
-        condition(.isOneOf(formula, values.flatMap(\.storedValues), width: parts.count))
+        condition(.isOneOf(expression, values.flatMap(\.storedValues), width: parts.count))
     }
 
     /// Whether the column is NULL; of an embedded value, all its columns.
@@ -75,38 +75,38 @@ extension ColumnExpression where V: Storable {
 
     /// Whether the link points to a record of a query.
     public func isIn<R: StoredRecord>(_ query: Query<R>) -> Condition where V == Ref<R> {
-        isAmong(query, ColumnExpression(query.rows.key))
+        isAmong(query, ColumnExpression(query.tree.key))
     }
 
     /// Whether the optional link points to a record of a query; nil never does.
     public func isIn<R: StoredRecord>(_ query: Query<R>) -> Condition where V == Ref<R>? {
-        isAmong(query, ColumnExpression(query.rows.key))
+        isAmong(query, ColumnExpression(query.tree.key))
     }
 
     private func isAmong<R: StoredRecord>(_ query: Query<R>, _ column: Self) -> Condition {
-        var rows = query.rows
+        var rows = query.tree
         rows.selected = column.parts
-        return Condition(.isAmong(formula, rows), mistake ?? query.mistake ?? column.mistake)
+        return Condition(.isAmong(expression, rows), diagnostic ?? query.diagnostic ?? column.diagnostic)
     }
 
     /// The value, or another where there is none because an optional link on the way is nil.
     public static func ?? (left: Self, right: V) -> Self {
-        Self(zip(left.parts, right.storedValues).map { .call(.coalesce, [$0, .value($1)]) }, left.mistake)
+        Self(zip(left.parts, right.storedValues).map { .call(.coalesce, [$0, .value($1)]) }, left.diagnostic)
     }
 
     /// The value as an optional one, for what is selected behind an optional link: nil where there is none.
-    public var orNil: ColumnExpression<V?> { ColumnExpression<V?>(parts, mistake) }
+    public var orNil: ColumnExpression<V?> { ColumnExpression<V?>(parts, diagnostic) }
 
     /// The value, or another where it is NULL.
     public static func ?? <W: Storable>(left: Self, right: W) -> ColumnExpression<W> where V == W? {
         ColumnExpression<W>(
-            zip(left.parts, right.storedValues).map { .call(.coalesce, [$0, .value($1)]) }, left.mistake)
+            zip(left.parts, right.storedValues).map { .call(.coalesce, [$0, .value($1)]) }, left.diagnostic)
     }
 }
 
 extension Condition {
     /// What a column of truth values says.
-    public init(_ column: ColumnExpression<Bool>) { self.init(column.formula, column.mistake) }
+    public init(_ column: ColumnExpression<Bool>) { self.init(column.expression, column.diagnostic) }
 }
 
 extension ColumnExpression where V == Bool {

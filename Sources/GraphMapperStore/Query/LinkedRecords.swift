@@ -3,51 +3,51 @@
 /// `$0.items.any { $0.price > 300 }`, `$0.many(CommentRecord.self, by: \.place).count > 3`. A list that holds a record
 /// twice counts it twice.
 public struct LinkedRecords<S: StoredRecord>: Sendable {
-    private let rows: Rows
+    private let rows: SelectTree
     /// What of the rows is the owner's key, and that key.
-    private let ownerColumns: [Formula]
-    private let owner: [Formula]
-    private let mistake: GraphError?
+    private let ownerColumns: [SQLExpression]
+    private let owner: [SQLExpression]
+    private let diagnostic: GraphError?
 
     /// Those of a list.
     ///
     /// - Parameter owner: the key of the record that has the list.
-    init<R: StoredRecord>(of type: R.Type, _ path: AnyKeyPath, owner: [Formula], _ earlier: GraphError?) {
-        let scope = Scope()
-        let list = Scope()
+    init<R: StoredRecord>(of type: R.Type, _ path: AnyKeyPath, owner: [SQLExpression], _ earlier: GraphError?) {
+        let alias = TableAlias()
+        let list = TableAlias()
         self.owner = owner
-        guard let link = LinkPlace(R.self, path, S.self) else {
-            rows = Rows(scope, .table(S.schema.name), keyColumns: S.keyColumnNames)
+        guard let link = LinkListSource(R.self, path, S.self) else {
+            rows = SelectTree(alias, .table(S.schema.name), keyColumns: S.keyColumnNames)
             ownerColumns = owner
-            mistake =
+            diagnostic =
                 earlier
                 ?? GraphError(.misuse, "the schema does not read it", type: R.schema.name, property: "\(path)")
             return
         }
-        rows = Rows(scope, .list(link, list), keyColumns: link.targetKey)
+        rows = SelectTree(alias, .list(link, list), keyColumns: link.targetKey)
         ownerColumns = link.ownerColumns.map { .column(list, $0) }
-        mistake = earlier
+        diagnostic = earlier
     }
 
-    init(pointing type: S.Type, _ path: AnyKeyPath, to key: [Formula]) {
-        let scope = Scope()
-        let column: ColumnExpression<S.ID> = Columns<S>(scope: scope).column(path)
-        rows = Rows(scope, .table(S.schema.name), keyColumns: S.keyColumnNames)
+    init(pointing type: S.Type, _ path: AnyKeyPath, to key: [SQLExpression]) {
+        let alias = TableAlias()
+        let column: ColumnExpression<S.ID> = Columns<S>(alias: alias).column(path)
+        rows = SelectTree(alias, .table(S.schema.name), keyColumns: S.keyColumnNames)
         ownerColumns = column.parts
         owner = key
-        mistake = column.mistake
+        diagnostic = column.diagnostic
     }
 
     private func narrowed(_ condition: Condition) -> Self { Self(self, condition) }
 
     private init(_ other: Self, _ condition: Condition) {
         var rows = other.rows
-        rows.filter(by: condition.formula)
+        rows.filter(by: condition.expression)
         self.rows = rows
-        (ownerColumns, owner, mistake) = (other.ownerColumns, other.owner, other.mistake ?? condition.mistake)
+        (ownerColumns, owner, diagnostic) = (other.ownerColumns, other.owner, other.diagnostic ?? condition.diagnostic)
     }
 
-    private var columns: Columns<S> { Columns(scope: rows.scope) }
+    private var columns: Columns<S> { Columns(alias: rows.alias) }
 
     /// Those that satisfy every term: a sub-query, `$0.items.where { $0.price > 300 }.count`.
     public func `where`(@ConditionBuilder _ terms: (Columns<S>) -> Condition) -> Self { narrowed(terms(columns)) }
@@ -61,7 +61,7 @@ public struct LinkedRecords<S: StoredRecord>: Sendable {
     public var isThere: Condition {
         var rows = rows
         rows.selected = ownerColumns
-        return Condition(.isAmong(.together(owner), rows), mistake)
+        return Condition(.isAmong(.together(owner), rows), diagnostic)
     }
 
     /// Whether there is none.
@@ -92,12 +92,12 @@ public struct LinkedRecords<S: StoredRecord>: Sendable {
     }
 
     /// How many there are.
-    public var count: ColumnExpression<Int> { ColumnExpression([first(.call(.count, []))], mistake) }
+    public var count: ColumnExpression<Int> { ColumnExpression([first(.call(.count, []))], diagnostic) }
 
-    private func first(_ formula: Formula) -> Formula {
+    private func first(_ expression: SQLExpression) -> SQLExpression {
         var rows = rows
         rows.filter(by: .binary(.together(ownerColumns), .equal, .together(owner)))
-        rows.selected = [formula]
+        rows.selected = [expression]
         return .first(rows)
     }
 
@@ -105,7 +105,7 @@ public struct LinkedRecords<S: StoredRecord>: Sendable {
         _ column: (Columns<S>) -> ColumnExpression<V>, _ aggregate: (ColumnExpression<V>) -> ColumnExpression<W>
     ) -> ColumnExpression<W> {
         let value = aggregate(column(columns))
-        return ColumnExpression<W>(value.parts.map(first), mistake ?? value.mistake)
+        return ColumnExpression<W>(value.parts.map(first), diagnostic ?? value.diagnostic)
     }
 
     /// The least value of a column; NULL if there is none.

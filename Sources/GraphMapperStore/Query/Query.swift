@@ -1,18 +1,18 @@
 /// Which records, in which order: a value.
 public struct Query<R: StoredRecord>: Sendable {
-    /// The rows, of which nothing is selected.
-    private(set) var rows = Rows(Scope(), .table(R.schema.name), keyColumns: R.keyColumnNames)
+    /// The rows as a tree, of which nothing is selected.
+    private(set) var tree = SelectTree(TableAlias(), .table(R.schema.name), keyColumns: R.keyColumnNames)
     /// What is wrong with the query; running it throws this.
-    private(set) var mistake: GraphError?
-    var columns: Columns<R> { Columns(scope: rows.scope) }
+    private(set) var diagnostic: GraphError?
+    var columns: Columns<R> { Columns(alias: tree.alias) }
 
     /// All records of a type.
     public init(_ type: R.Type) {}
 
-    private func changed(_ mistake: GraphError? = nil, _ change: (inout Rows) -> Void) -> Self {
+    private func changed(_ diagnostic: GraphError? = nil, _ change: (inout SelectTree) -> Void) -> Self {
         var copy = self
-        copy.mistake = copy.mistake ?? mistake
-        change(&copy.rows)
+        copy.diagnostic = copy.diagnostic ?? diagnostic
+        change(&copy.tree)
         return copy
     }
 
@@ -20,12 +20,12 @@ public struct Query<R: StoredRecord>: Sendable {
     public func `where`(@ConditionBuilder _ terms: (Columns<R>) -> Condition) -> Self { filtered(by: terms(columns)) }
 
     func filtered(by condition: Condition) -> Self {
-        changed(condition.mistake) { $0.filter(by: condition.formula) }
+        changed(condition.diagnostic) { $0.filter(by: condition.expression) }
     }
 
     /// Only those of its records, once they are distinct, that satisfy the condition.
-    func keeping(_ condition: Formula) -> Self {
-        changed { $0.kept = $0.kept.map { .binary($0, .and, condition) } ?? condition }
+    func keeping(_ condition: SQLExpression) -> Self {
+        changed { $0.distinctFilter = $0.distinctFilter.map { .binary($0, .and, condition) } ?? condition }
     }
 
     /// At most so many records, or fewer if a smaller limit was given before. Negative is 0.
@@ -46,80 +46,72 @@ public struct Query<R: StoredRecord>: Sendable {
     /// values together.
     public func distinct<V: Storable>(by value: (Columns<R>) -> ColumnExpression<V>) -> Self {
         let value = value(columns)
-        return changed(value.mistake) { $0.distinct += value.parts }
+        return changed(value.diagnostic) { $0.distinct += value.parts }
     }
 
     /// One row for all records that have the same value here, to be read with `select`. More than one call groups by all
     /// values together.
     public func grouped<V: Storable>(by value: (Columns<R>) -> ColumnExpression<V>) -> Self {
         let value = value(columns)
-        return changed(value.mistake) { $0.groups += value.parts }
+        return changed(value.diagnostic) { $0.groups += value.parts }
     }
 
     /// Only groups that satisfy every term: `.having { $0.count() > 2 }`.
     public func having(@ConditionBuilder _ terms: (Columns<R>) -> Condition) -> Self {
         let condition = terms(columns)
-        return changed(condition.mistake) { rows in
-            rows.having = rows.having.map { .binary($0, .and, condition.formula) } ?? condition.formula
+        return changed(condition.diagnostic) { tree in
+            tree.having = tree.having.map { .binary($0, .and, condition.expression) } ?? condition.expression
         }
     }
 
     /// The same records, chosen before anything else is done with them: an order that is put before theirs, or an
     /// aggregate, is of these. Without that a limit would be of what is selected, and another order would choose others.
-    func settled() -> Self {
-        guard rows.groups.isEmpty, rows.isPage || !rows.distinct.isEmpty else { return self }
-        var chosen = rows
-        chosen.selected = rows.key
+    func chosenFirst() -> Self {
+        guard tree.groups.isEmpty, tree.isPage || !tree.distinct.isEmpty else { return self }
+        var chosen = tree
+        chosen.selected = tree.key
         return changed {
             $0.filter = .isAmong(.together($0.key), chosen)
-            ($0.distinct, $0.kept, $0.limit, $0.offset) = ([], nil, nil, nil)
+            ($0.distinct, $0.distinctFilter, $0.limit, $0.offset) = ([], nil, nil, nil)
         }
     }
 
     /// What is to be selected of each record or group.
-    func selecting(_ formulas: [Formula], _ mistake: GraphError? = nil) -> Self {
-        changed(mistake) { $0.selected = formulas }
+    func selecting(_ expressions: [SQLExpression], _ diagnostic: GraphError? = nil) -> Self {
+        changed(diagnostic) { $0.selected = expressions }
     }
 
     /// Records that select the same are one.
     func unique() -> Self { changed { $0.isUnique = true } }
 
-    func adding(_ order: [Ordering], _ mistake: GraphError?) -> Self { changed(mistake) { $0.order += order } }
+    func adding(_ order: [Ordering], _ diagnostic: GraphError?) -> Self { changed(diagnostic) { $0.order += order } }
     /// Sorted by these keys before all others.
-    func putting(_ order: [Ordering], _ mistake: GraphError?) -> Self {
-        changed(mistake) { $0.order = order + $0.order }
+    func putting(_ order: [Ordering], _ diagnostic: GraphError?) -> Self {
+        changed(diagnostic) { $0.order = order + $0.order }
     }
     /// A query whose columns are those of another.
-    func sharing(_ other: Self) -> Self { changed { $0.scope = other.rows.scope } }
+    func sharing(_ other: Self) -> Self { changed { $0.alias = other.tree.alias } }
 
     /// What follows the table's name, and its values.
     ///
     /// - Throws: ``GraphError`` for a property that has no column.
     func tail() throws -> (sql: String, values: [StoredValue]) {
-        if let mistake { throw mistake }
-        guard rows.groups.isEmpty else {
+        if let diagnostic { throw diagnostic }
+        guard tree.groups.isEmpty else {
             throw GraphError(.misuse, "groups are no records; read them with select", type: R.schema.name)
         }
-        var writer = FormulaWriter([rows.scope: Dialect.quoted(R.schema.name)])
-        try writer.writeTail(rows)
+        var writer = SQLWriter([tree.alias: Dialect.quoted(R.schema.name)])
+        try writer.writeTail(tree)
         return (writer.sql, writer.values)
     }
 
     /// The rows as a statement of its own.
     func statement() throws -> (sql: String, values: [StoredValue]) {
-        if let mistake { throw mistake }
-        var writer = FormulaWriter()
-        try writer.write(rows)
+        if let diagnostic { throw diagnostic }
+        var writer = SQLWriter()
+        try writer.write(tree)
         return (writer.sql, writer.values)
     }
-}
-
-/// Where records without a value stand in an order.
-public enum NullPlacement: Sendable, Hashable {
-    /// Before all others.
-    case first
-    /// After all others.
-    case last
 }
 
 /// What texts are sorted by.
@@ -159,7 +151,7 @@ extension Query {
     ) -> Self {
         let value = value(columns)
         let keys = V.ordering.keys(value.parts)
-        return adding(keys.map { Ordering($0, descending: descending, nulls: nulls, of: V.self) }, value.mistake)
+        return adding(keys.map { Ordering($0, descending: descending, nulls: nulls, of: V.self) }, value.diagnostic)
     }
 
     /// Sorts by texts that are computed of a record, as `order` says.
@@ -168,12 +160,12 @@ extension Query {
         by value: (Columns<R>) -> ColumnExpression<V>
     ) -> Self {
         let value = value(columns)
-        let key: Formula
+        let key: SQLExpression
         switch order {
-        case .binary: key = value.formula
-        case .folded(let options): key = .call(.fold, [value.formula, .value(.integer(Int64(options.rawValue)))])
-        case .locale(let locale): key = .collated(value.formula, locale: locale)
+        case .binary: key = value.expression
+        case .folded(let options): key = .call(.fold, [value.expression, .value(.integer(Int64(options.rawValue)))])
+        case .locale(let locale): key = .collated(value.expression, locale: locale)
         }
-        return adding([Ordering(key, descending: descending, nulls: nulls)], value.mistake)
+        return adding([Ordering(key, descending: descending, nulls: nulls)], value.diagnostic)
     }
 }

@@ -15,11 +15,11 @@ extension Set: ScalarCollection where Element: ListElement {
 
 /// Elements of bytes are hexadecimal text in a condition.
 extension ColumnExpression where V: ScalarCollection {
-    private func elements() -> Elements { Elements(of: formula, mistake) }
+    private func elements() -> Elements { Elements(of: expression, diagnostic) }
 
     /// How many elements there are.
     public var elementCount: ColumnExpression<Int> {
-        ColumnExpression<Int>([.call(.elementCount, [formula])], mistake)
+        ColumnExpression<Int>([.call(.elementCount, [expression])], diagnostic)
     }
 
     /// Whether the value is among the elements.
@@ -71,7 +71,7 @@ extension ColumnExpression where V: ScalarCollection {
 extension ColumnExpression {
     /// The value of a key in a dictionary; NULL if it is not there.
     public subscript<E: ListElement>(_ key: String) -> ColumnExpression<E?> where V == [String: E] {
-        let elements = Elements(of: formula, mistake)
+        let elements = Elements(of: expression, diagnostic)
         let value = ColumnExpression<E?>([elements.value])
         return elements.first(value, where: .binary(elements.key, .equal, .value(.text(key))))
     }
@@ -80,7 +80,7 @@ extension ColumnExpression {
     public func any<E: ListElement>(
         _ test: (_ key: ColumnExpression<String>, _ value: ColumnExpression<E>) -> Condition
     ) -> Condition where V == [String: E] {
-        let elements = Elements(of: formula, mistake)
+        let elements = Elements(of: expression, diagnostic)
         return elements.any(test(ColumnExpression<String>([elements.key]), ColumnExpression<E>([elements.value])))
     }
 
@@ -92,33 +92,33 @@ extension ColumnExpression {
 
 /// The elements of a column of JSON as rows.
 private struct Elements {
-    private let scope = Scope()
-    private let rows: Rows
-    private let mistake: GraphError?
+    private let alias = TableAlias()
+    private let rows: SelectTree
+    private let diagnostic: GraphError?
 
-    init(of list: Formula, _ mistake: GraphError?) {
-        rows = Rows(scope, .elements(list), keyColumns: [])
-        self.mistake = mistake
+    init(of list: SQLExpression, _ diagnostic: GraphError?) {
+        rows = SelectTree(alias, .elements(list), keyColumns: [])
+        self.diagnostic = diagnostic
     }
 
-    var key: Formula { .column(scope, Dialect.elementKey) }
-    var value: Formula { .column(scope, Dialect.elementValue) }
+    var key: SQLExpression { .column(alias, Dialect.elementKey) }
+    var value: SQLExpression { .column(alias, Dialect.elementValue) }
 
     /// Whether there is one that satisfies the condition.
     func any(_ condition: Condition) -> Condition {
         var rows = rows
-        rows.filter = condition.formula
-        return Condition(.exists(rows), mistake ?? condition.mistake)
+        rows.filter = condition.expression
+        return Condition(.exists(rows), diagnostic ?? condition.diagnostic)
     }
 
     /// What is computed of all of them, or of those that satisfy a condition.
-    func first<W>(_ value: ColumnExpression<W>, where condition: Formula? = nil) -> ColumnExpression<W> {
+    func first<W>(_ value: ColumnExpression<W>, where condition: SQLExpression? = nil) -> ColumnExpression<W> {
         var rows = rows
         rows.filter = condition
         return ColumnExpression<W>(
             value.parts.map { part in
                 rows.selected = [part]
                 return .first(rows)
-            }, mistake ?? value.mistake)
+            }, diagnostic ?? value.diagnostic)
     }
 }

@@ -8,10 +8,10 @@ final class BackupCopy {
 
     init(of source: Connection, to path: String) throws {
         self.source = source
-        target = try Connection(path: path, readOnly: false, busyTimeout: 0)
+        target = try Connection(path: path, readOnly: false, busyTimeout: .zero)
         guard let handle = sqlite3_backup_init(target.handle, "main", source.handle, "main") else {
-            throw Connection.error(
-                sqlite3_extended_errcode(target.handle), String(cString: sqlite3_errmsg(target.handle)), path)
+            throw StoreError(
+                code: sqlite3_extended_errcode(target.handle), String(cString: sqlite3_errmsg(target.handle)), in: path)
         }
         self.handle = handle
     }
@@ -25,7 +25,7 @@ final class BackupCopy {
         switch sqlite3_backup_step(handle, 1024) {
         case SQLITE_OK: return true
         case SQLITE_DONE: return false
-        case let code: throw Connection.error(code, String(cString: sqlite3_errstr(code)), "backup")
+        case let code: throw StoreError(code: code, String(cString: sqlite3_errstr(code)), in: "backup")
         }
     }
 

@@ -5,33 +5,28 @@ internal import CSQLite
 /// It is opened without SQLite's own mutexes: whoever uses it holds the store's lock for it.
 final class Connection: @unchecked Sendable {
     // Sendable because one task at a time calls it, and each sees what the one before did. The store makes it before
-    // anybody else has it. Then the writing one is used inside the store's ``Turnstile``, a reading one between `take`
+    // anybody else has it. Then the writing one is used inside the store's ``AsyncSemaphore``, a reading one between `take`
     // and `give` of the ``ReaderPool``, which hand it over under a lock; a transaction, which is not Sendable, refuses to
     // use it once its closure has returned, and ``FreshConnection`` once the hook has.
     let handle: OpaquePointer
-    /// What statements of somebody's own write to, by their text, and whether there are triggers, as long as the schema
-    /// stays the same.
-    var touched: (schema: [StoredValue?], bySQL: [String: [Touched]], hasTriggers: Bool?) = ([], [:], nil)
+    /// What raw statements write to, by their text, and whether there are triggers, as long as the schema stays the same.
+    var effects: (schema: [StoredValue?], bySQL: [String: [TableWrite]], hasTriggers: Bool?) = ([], [:], nil)
     private var statements: [String: Statement] = [:]
-    /// What is prepared for the rows of each record type, and what was asked for last.
-    private var tables: [ObjectIdentifier: AnyObject] = [:]
-    @exclusivity(unchecked) private var lastTable: (type: ObjectIdentifier, table: AnyObject)?
+    /// What users of the connection keep with it for each type of row, and what was asked for last.
+    private var companions: [ObjectIdentifier: AnyObject] = [:]
+    @exclusivity(unchecked) private var lastCompanion: (type: ObjectIdentifier, companion: AnyObject)?
     /// The statements that were run since somebody asked for them; nil if nobody has.
     @exclusivity(unchecked) private var noted: Set<String>?
     /// Sees each statement before it runs: for logs and tests. If it throws, the statement fails with that error.
     var onStatement: (@Sendable (String) throws -> Void)?
     /// How many statements have run.
     @exclusivity(unchecked) private(set) var statementCount = 0
-    /// Lists that are stored as this connection has left them.
-    var knownLists = KnownLists()
-    /// Rows that were touched by changes which leave lists alone, or tell ``knownLists``.
-    @exclusivity(unchecked) private var orderlyChanges = 0
     let variableLimit: Int
     /// Milliseconds that SQLite waits for others, with the thread.
-    private let patience: Int32
+    private let busyTimeout: Int32
 
     /// - Parameter path: a name that ``FilePath`` has made: no other is a URI.
-    init(path: String, readOnly: Bool, busyTimeout: Double) throws {
+    init(path: String, readOnly: Bool, busyTimeout: Duration) throws {
         HashKeys.randomize()
         var opened: OpaquePointer?
         let access = readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -39,12 +34,12 @@ final class Connection: @unchecked Sendable {
         let code = sqlite3_open_v2(path, &opened, path.hasPrefix("file:") ? flags | SQLITE_OPEN_URI : flags, nil)
         guard let opened, code == SQLITE_OK else {
             defer { sqlite3_close_v2(opened) }
-            throw Self.error(code, opened.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory", path)
+            throw StoreError(code: code, opened.map { String(cString: sqlite3_errmsg($0)) } ?? "no memory", in: path)
         }
         handle = opened
         variableLimit = Int(sqlite3_limit(opened, SQLITE_LIMIT_VARIABLE_NUMBER, -1))
-        patience = Self.milliseconds(busyTimeout)
-        sqlite3_busy_timeout(handle, patience)
+        self.busyTimeout = Self.milliseconds(busyTimeout)
+        sqlite3_busy_timeout(handle, self.busyTimeout)
         try harden()
         for setting in Dialect.settings(readOnly: readOnly) { try execute(setting) }
         try EngineFunctions.install(in: handle)
@@ -54,24 +49,28 @@ final class Connection: @unchecked Sendable {
     private func harden() throws {
         // What makes a file inconsistent is refused, such as writing to the tables that full-text indexes keep.
         let code = graphmapper_configure(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
-        guard code == SQLITE_OK else { throw Self.error(code, String(cString: sqlite3_errstr(code)), "defensive mode") }
+        guard code == SQLITE_OK else {
+            throw StoreError(code: code, String(cString: sqlite3_errstr(code)), in: "defensive mode")
+        }
         // A column that is not there is an error. By default SQLite takes its name in quotation marks for a text, so that
         // rows of a table which another program has changed would be read with the name in the place of each value.
         let names = graphmapper_configure(handle, SQLITE_DBCONFIG_DQS_DML, 0)
-        guard names == SQLITE_OK else { throw Self.error(names, String(cString: sqlite3_errstr(names)), "names") }
+        guard names == SQLITE_OK else {
+            throw StoreError(code: names, String(cString: sqlite3_errstr(names)), in: "names")
+        }
     }
 
     /// Begins to write as soon as nobody else does, and waits without the thread. Who is cancelled does not begin.
     func beginWriting() async throws {
         // SQLite would keep the thread.
         sqlite3_busy_timeout(handle, 0)
-        defer { sqlite3_busy_timeout(handle, patience) }
+        defer { sqlite3_busy_timeout(handle, busyTimeout) }
         var end: ContinuousClock.Instant?
         var pause = 1
         while true {
             do { return try execute(Dialect.beginWriting) } catch let error as StoreError where error.kind == .busy {
                 let now = ContinuousClock.now
-                let last = end ?? now + .milliseconds(Int64(patience))
+                let last = end ?? now + .milliseconds(Int64(busyTimeout))
                 guard now < last else { throw error }
                 end = last
             }
@@ -84,26 +83,29 @@ final class Connection: @unchecked Sendable {
     /// is there.
     func interrupt() { sqlite3_interrupt(handle) }
 
-    /// Seconds as SQLite counts them: at most some 24 days; no number, and less than nothing, is nothing.
-    static func milliseconds(_ seconds: Double) -> Int32 {
-        let rounded = (seconds * 1000).rounded()
+    /// A time as SQLite counts it: at most some 24 days; less than nothing is nothing.
+    static func milliseconds(_ duration: Duration) -> Int32 {
+        let rounded = (duration / .milliseconds(1)).rounded()
         return rounded > 0 ? Int32(exactly: rounded) ?? .max : 0
     }
 
-    /// What is prepared for the rows of a record type.
-    func table<R: StoredRecord>(_ type: R.Type) -> RecordTable<R> {
-        let id = ObjectIdentifier(type)
-        // Each is stored under its own type.
-        if let last = lastTable, last.type == id { return unsafeDowncast(last.table, to: RecordTable<R>.self) }
-        let table = tables[id].map { unsafeDowncast($0, to: RecordTable<R>.self) } ?? RecordTable<R>()
-        tables[id] = table
-        lastTable = (id, table)
-        return table
+    /// What is kept with the connection for a type of row, made when it is first asked for.
+    ///
+    /// - Parameter make: always makes an object of one type for one type of row.
+    @inline(__always)
+    func companion<T: AnyObject>(of row: Any.Type, _ make: () -> T) -> T {
+        let id = ObjectIdentifier(row)
+        // Each is kept under its own type.
+        if let last = lastCompanion, last.type == id { return unsafeDowncast(last.companion, to: T.self) }
+        let companion = companions[id].map { unsafeDowncast($0, to: T.self) } ?? make()
+        companions[id] = companion
+        lastCompanion = (id, companion)
+        return companion
     }
 
     deinit {
-        lastTable = nil
-        tables.removeAll()
+        lastCompanion = nil
+        companions.removeAll()
         statements.removeAll()
         sqlite3_close_v2(handle)
     }
@@ -206,15 +208,6 @@ final class Connection: @unchecked Sendable {
 
     /// Rows that the last insert, update or delete touched.
     var changeCount: Int { Int(sqlite3_changes(handle)) }
-    /// Takes the rows that the last statement has touched, but not by foreign keys and triggers, for ones that leave lists
-    /// alone but for what ``knownLists`` is told of.
-    func noteOrderly(_ rows: Int? = nil) { orderlyChanges += rows ?? changeCount }
-    /// Where the file stands for ``knownLists``.
-    ///
-    /// - Parameter version: SQLite's data version, which stays the same inside a transaction that writes.
-    func moment(_ version: StoredValue?) -> KnownLists.Moment {
-        KnownLists.Moment(version: version, changes: totalChangeCount - orderlyChanges)
-    }
     /// Rows that the connection has touched so far, by foreign keys and triggers too.
     var totalChangeCount: Int { Int(sqlite3_total_changes(handle)) }
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
@@ -231,33 +224,4 @@ final class Connection: @unchecked Sendable {
         return statement
     }
 
-    static func error(_ code: Int32, _ text: String, _ place: String) -> StoreError {
-        let kind: StoreError.Kind
-        let advice: String
-        switch (code & 0xff, code) {
-        case (SQLITE_NOTADB, _), (SQLITE_CORRUPT, _): (kind, advice) = (.notADatabase, "choose another file")
-        case (SQLITE_READONLY, _): (kind, advice) = (.readOnly, "make the file and its folder writable")
-        case (SQLITE_CANTOPEN, _): (kind, advice) = (.cannotOpen, "check that the folder exists and is writable")
-        case (SQLITE_BUSY, _), (SQLITE_LOCKED, _): (kind, advice) = (.busy, "another writer holds the file; try again")
-        case (SQLITE_FULL, _): (kind, advice) = (.full, "free disk space; nothing was written")
-        case (_, Extended.primaryKey), (_, Extended.unique), (_, Extended.rowID):
-            (kind, advice) = (.duplicateKey, "a row with these values exists; update it instead")
-        case (_, Extended.foreignKey):
-            (kind, advice) = (.foreignKey, "a link points to a row that is not there")
-        case (SQLITE_CONSTRAINT, _): (kind, advice) = (.constraint, "the value breaks a rule of its table")
-        case (SQLITE_ERROR, _) where text.hasSuffix("because it is a view"):
-            (kind, advice) = (.readOnly, "write to the tables that it shows")
-        case (SQLITE_MISUSE, _): (kind, advice) = (.misuse, "the statement cannot be used here")
-        default: (kind, advice) = (.database, "nothing was written")
-        }
-        return StoreError(kind, "\(text); \(advice)", code: code, sql: place)
-    }
-}
-
-/// SQLite's extended result codes, whose macros Swift does not import (https://sqlite.org/rescode.html).
-private enum Extended {
-    static let foreignKey: Int32 = 787
-    static let primaryKey: Int32 = 1555
-    static let unique: Int32 = 2067
-    static let rowID: Int32 = 2579
 }

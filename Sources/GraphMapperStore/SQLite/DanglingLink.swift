@@ -2,29 +2,32 @@
 struct DanglingLink {
     private let connection: Connection
     private let lists: [String: ListOwner]
-    private let log: ChangeLog
+    private let wasWritten: (_ table: String, _ key: [StoredValue]) -> Bool
 
     /// - Parameters:
     ///   - lists: the tables of ordered links.
-    ///   - log: what the transaction wrote.
-    init(_ connection: Connection, _ lists: [String: ListOwner], _ log: ChangeLog) {
+    ///   - wasWritten: whether the transaction wrote that row, or may have.
+    init(
+        _ connection: Connection, _ lists: [String: ListOwner],
+        wasWritten: @escaping (_ table: String, _ key: [StoredValue]) -> Bool
+    ) {
         self.connection = connection
         self.lists = lists
-        self.log = log
+        self.wasWritten = wasWritten
     }
 
-    /// The error with the place of such a link: one that the transaction wrote or whose target it deleted, rather than
+    /// The error with the path of such a link: one that the transaction wrote or whose target it deleted, rather than
     /// one that was in the file before. Reads every table that has links; the transaction must be open still.
     func located(_ error: StoreError) throws -> StoreError {
         let counts = try LinkFaults(connection).counts
         var links: [Link] = []
-        for place in counts.keys.sorted(by: { ($0.table, $0.key) < ($1.table, $1.key) }) {
-            guard let stored = try StoredTable(place.table, connection),
-                let reference = try stored.references(connection).first(where: { $0.number == place.key })
+        for foreignKey in counts.keys.sorted(by: { ($0.table, $0.number) < ($1.table, $1.number) }) {
+            guard let stored = try StoredTable(foreignKey.table, connection),
+                let reference = try stored.references(connection).first(where: { $0.number == foreignKey.number })
             else { continue }
             links += try self.links(stored, reference)
         }
-        let own = links.first { log.has($0.table, $0.key) || log.has($0.target, $0.targetKey) }
+        let own = links.first { wasWritten($0.table, $0.key) || wasWritten($0.target, $0.targetKey) }
         guard let link = own ?? links.first else { return error }
         func text(_ key: [StoredValue]) -> String { key.map(\.description).joined(separator: ", ") }
         var error = error

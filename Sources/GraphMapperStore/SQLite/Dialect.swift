@@ -1,6 +1,6 @@
 import Foundation
 
-/// How SQLite spells what the store asks for: names, types, parameters and definitions. The rest of the store makes its
+/// How SQLite spells what the store asks for: names, types, parameters and conditions. The rest of the store makes its
 /// statements of these pieces and of SQL that PostgreSQL has too.
 enum Dialect {
     /// A name of a table or column.
@@ -50,7 +50,7 @@ enum Dialect {
 
     // MARK: Conditions
 
-    static func sign(_ sign: Formula.Operator) -> String {
+    static func sign(_ sign: SQLOperator) -> String {
         switch sign {
         case .isSame: "IS"
         case .isOther: "IS NOT"
@@ -70,7 +70,7 @@ enum Dialect {
     }
 
     /// A function's text around its arguments: before the first, between two, after the last.
-    static func spelling(_ function: Formula.Function, _ count: Int) -> [String] {
+    static func spelling(_ function: SQLFunction, _ count: Int) -> [String] {
         switch function {
         case .contains: return ["(instr(", ", ", ") > 0)"]
         // By bytes, since `length` of a text stops at its first NUL.
@@ -96,7 +96,7 @@ enum Dialect {
         }
     }
 
-    private static func name(_ function: Formula.Function) -> String {
+    private static func name(_ function: SQLFunction) -> String {
         switch function {
         case .fold: EngineFunctions.fold
         case .like: EngineFunctions.like
@@ -106,7 +106,7 @@ enum Dialect {
         case .coalesce: "coalesce"
         case .nullIfSame: "nullif"
         case .elementCount: "json_array_length"
-        case .whole: EngineFunctions.whole
+        case .integerInRange: EngineFunctions.integerInRange
         case .count: "count"
         case .sum: "sum"
         case .average: "avg"
@@ -117,7 +117,7 @@ enum Dialect {
     }
 
     static func collate(_ locale: String) -> String { "COLLATE \(quoted(EngineFunctions.collation(locale)))" }
-    static func nulls(_ placement: NullPlacement) -> String { placement == .first ? " NULLS FIRST" : " NULLS LAST" }
+    static func nulls(areFirst: Bool) -> String { areFirst ? " NULLS FIRST" : " NULLS LAST" }
 
     /// What makes rows of an array's elements, and an object's, around it.
     static let elements = ("json_each(", ")")
@@ -158,82 +158,14 @@ enum Dialect {
     /// What holds for every row.
     static let always = "1"
 
-    // MARK: Definitions
+    /// What runs an update of a table whose unique values make room by deleting other rows.
+    static let updateOrReplace = "UPDATE OR REPLACE"
 
-    static func type(_ storage: StorageClass) -> String {
-        switch storage {
-        case .integer: "INTEGER"
-        // A type name with BLOB in it has no affinity (https://sqlite.org/datatype3.html, 3.1): a REAL column would lose
-        // the sign of -0.0.
-        case .real: "REAL BLOB"
-        case .text: "TEXT"
-        case .blob: "BLOB"
-        case .null: "ANY"
-        }
-    }
+    /// What a table without a column of that name calls the number of a row.
+    static let rowNumber = "rowid"
 
-    /// A Swift type that is stored so, for advice.
-    static func swiftType(_ column: TableLayout.Column) -> String {
-        let type =
-            switch column.storage {
-            case .integer: "Int"
-            case .real: "Double"
-            case .text: "String"
-            case .blob, .null: "Data"
-            }
-        return "\(type)\(column.isNullable ? "?" : "").self"
-    }
-
-    /// The way back, from a declared type in capitals.
-    static func storage(_ type: String) -> StorageClass {
-        switch type {
-        case "INTEGER": .integer
-        case "TEXT": .text
-        case "BLOB": .blob
-        case "REAL BLOB": .real
-        default: .null
-        }
-    }
-
-    static func type(_ column: TableLayout.Column) -> String {
-        type(column.storage) + (column.isNullable ? "" : " NOT NULL")
-    }
-
-    static func create(_ table: TableLayout) -> String {
-        var lines = table.columns.map { column in
-            "\(quoted(column.name)) \(type(column))" + (table.key == [column.name] ? " PRIMARY KEY" : "")
-                + (column.preset.map { " DEFAULT (\($0))" } ?? "")
-        }
-        lines += table.links.map { link in
-            "FOREIGN KEY (\(list(link.columns))) REFERENCES \(quoted(link.target))"
-                + (link.onDelete == .nothing ? "" : " ON DELETE \(onDelete(link.onDelete))")
-                + " DEFERRABLE INITIALLY DEFERRED"
-        }
-        if table.key.count > 1 { lines.append("PRIMARY KEY (\(list(table.key)))") }
-        return "CREATE TABLE \(quoted(table.name)) (\(lines.joined(separator: ", ")))"
-            + (table.isClustered ? " WITHOUT ROWID" : "")
-    }
-
-    /// What a foreign key does, as SQLite tells it, too.
-    static func onDelete(_ action: TableLayout.OnDelete) -> String {
-        switch action {
-        case .nothing: "NO ACTION"
-        case .cascade: "CASCADE"
-        case .setNull: "SET NULL"
-        }
-    }
-
-    /// The way back.
-    static func onDelete(_ text: String) -> TableLayout.OnDelete {
-        switch text {
-        case "CASCADE": .cascade
-        case "SET NULL": .setNull
-        default: .nothing
-        }
-    }
-
-    static func create(_ index: TableLayout.Index, on table: String) -> String {
-        "CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(quoted(index.name)) ON \(quoted(table)) (\(list(index.columns)))"
-            + (index.filter.map { " WHERE \($0)" } ?? "")
+    /// Whether a statement is of no interest to who asks what changes a file: it reads, sets, or is about a savepoint.
+    static func changesNothing(_ sql: String) -> Bool {
+        ["SELECT", "PRAGMA", "SAVEPOINT", "RELEASE", "ROLLBACK TO"].contains { sql.hasPrefix($0) }
     }
 }

@@ -7,7 +7,7 @@ enum EngineFunctions {
     static let like = "graphmapper_like"
     static let scalarCount = "graphmapper_scalar_count"
     static let start = "graphmapper_start"
-    static let whole = "graphmapper_whole"
+    static let integerInRange = "graphmapper_whole"
     static let decimalOrder = "graphmapper_decimal_order"
     static let decimalText = "graphmapper_decimal_text"
     static let decimalSum = "graphmapper_decimal_sum"
@@ -21,7 +21,7 @@ enum EngineFunctions {
         let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
         func check(_ code: Int32) throws {
             guard code == SQLITE_OK else {
-                throw Connection.error(code, String(cString: sqlite3_errmsg(database)), "functions")
+                throw StoreError(code: code, String(cString: sqlite3_errmsg(database)), in: "functions")
             }
         }
         try check(
@@ -79,7 +79,7 @@ enum EngineFunctions {
                 }, nil, nil, nil))
         try check(
             sqlite3_create_function_v2(
-                database, whole, 3, flags, nil,
+                database, integerInRange, 3, flags, nil,
                 { context, _, arguments in
                     let value = arguments?[0]
                     let (least, most) = (sqlite3_value_int64(arguments?[1]), sqlite3_value_int64(arguments?[2]))
@@ -179,43 +179,3 @@ private final class LocaleOrder: Sendable {
 
 /// SQLite copies what it is given.
 private var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
-
-/// Bytes that are ordered as decimal numbers are, and the way back.
-enum DecimalOrder {
-    /// Nil for what is no number, NaN among it.
-    static func key(_ text: String) -> [UInt8]? {
-        var digits: [UInt8] = []
-        // How many digits stand before the point.
-        var whole: Int?
-        var isNegative = false
-        for (index, byte) in text.utf8.enumerated() {
-            switch byte {
-            case UInt8(ascii: "-") where index == 0: isNegative = true
-            case UInt8(ascii: ".") where whole == nil: whole = digits.count
-            case 48...57: digits.append(byte - 48)
-            default: return nil
-            }
-        }
-        guard !digits.isEmpty else { return nil }
-        var exponent = whole ?? digits.count
-        let zeros = digits.prefix { $0 == 0 }.count
-        digits.removeFirst(zeros)
-        exponent -= zeros
-        while digits.last == 0 { digits.removeLast() }
-        if digits.isEmpty { return [1] }
-        // Decimals have exponents from -128 to 165; digits are put above 0, which ends them.
-        let place = UInt16(clamping: exponent + 1024)
-        let magnitude = [UInt8(place >> 8), UInt8(place & 255)] + digits.map { $0 + 1 } + [0]
-        return isNegative ? [0] + magnitude.map { 255 - $0 } : [2] + magnitude
-    }
-
-    static func text(_ key: [UInt8]) -> String? {
-        guard key.first != 1 else { return "0" }
-        guard let sign = key.first, key.count > 3 else { return nil }
-        let bytes = sign == 0 ? key.dropFirst().map { 255 - $0 } : Array(key.dropFirst())
-        let exponent = (Int(bytes[0]) << 8 | Int(bytes[1])) - 1024
-        let digits = bytes.dropFirst(2).dropLast().map { String($0 - 1) }.joined()
-        let number = "\(sign == 0 ? "-" : "")0.\(digits)e\(exponent)"
-        return Decimal(string: number, locale: Locale(identifier: "en_US_POSIX"))?.description
-    }
-}

@@ -3,14 +3,14 @@
 /// Tables that the store knows nothing of may have such, and foreign keys that cannot even be checked: what was so before
 /// is none of its business.
 struct LinkFaults {
-    struct Place: Hashable {
+    struct ForeignKey: Hashable {
         let table: String
         let target: String
         /// The number that SQLite gives the foreign key.
-        let key: Int64
+        let number: Int64
     }
 
-    private(set) var counts: [Place: Int64] = [:]
+    private(set) var counts: [ForeignKey: Int64] = [:]
     /// Tables with foreign keys that SQLite cannot check, and what it says of them.
     private var unchecked: [String: StoreError] = [:]
 
@@ -23,7 +23,7 @@ struct LinkFaults {
                     guard case .text(let target) = row[0], case .integer(let key) = row[1],
                         case .integer(let count) = row[2]
                     else { continue }
-                    counts[Place(table: table, target: target, key: key)] = count
+                    counts[ForeignKey(table: table, target: target, number: key)] = count
                 }
             } catch let error as StoreError where error.kind == .database {
                 unchecked[table] = error
@@ -39,11 +39,11 @@ struct LinkFaults {
     /// Throws for what is wrong and was not before.
     func check(since before: LinkFaults) throws {
         let more = counts.filter { $0.value > before.counts[$0.key] ?? 0 }
-        if let (place, count) = more.min(by: { $0.key.table < $1.key.table }) {
+        if let (foreignKey, count) = more.min(by: { $0.key.table < $1.key.table }) {
             throw StoreError(
                 .foreignKey,
-                "\(count) links point to nothing, one of \(place.table) to \(place.target); clear or repair them in the "
-                    + "step", table: place.table)
+                "\(count) links point to nothing, one of \(foreignKey.table) to \(foreignKey.target); clear or repair them in the "
+                    + "step", table: foreignKey.table)
         }
         if let (table, error) = unchecked.first(where: { before.unchecked[$0.key] == nil }) {
             throw StoreError(

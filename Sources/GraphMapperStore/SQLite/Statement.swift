@@ -20,7 +20,7 @@ final class Statement {
             return code
         }
         guard code == SQLITE_OK else {
-            throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
+            throw StoreError(code: code, String(cString: sqlite3_errmsg(database)), in: sql)
         }
         guard let prepared, rest.isEmpty || !Self.isStatement(rest, database) else {
             sqlite3_finalize(prepared)
@@ -43,29 +43,29 @@ final class Statement {
 
     /// Binds the values, and NULL to parameters beyond them.
     ///
-    /// - Parameter first: the place of the value that comes first; those before it come last.
+    /// - Parameter first: the index of the value that comes first; those before it come last.
     func bind(_ values: [StoredValue], from first: Int = 0) throws {
         if values.count < parameterCount { sqlite3_clear_bindings(handle) }
         for index in first..<values.count { try bind(values[index], at: index - first) }
         for index in 0..<first { try bind(values[index], at: values.count - first + index) }
     }
 
-    /// Binds values one after the other, the first one to the parameter of this place, counted from 0.
-    func bind(_ values: ArraySlice<StoredValue>, at place: Int) throws {
-        for index in values.indices { try bind(values[index], at: place + index - values.startIndex) }
+    /// Binds values one after the other, the first one to the parameter of this number, counted from 0.
+    func bind(_ values: ArraySlice<StoredValue>, at first: Int) throws {
+        for index in values.indices { try bind(values[index], at: first + index - values.startIndex) }
     }
 
     func bind(_ value: StoredValue, at index: Int) throws {
-        let place = Int32(truncatingIfNeeded: index + 1)
+        let parameter = Int32(truncatingIfNeeded: index + 1)
         let code: Int32
         switch value {
-        case .null: code = sqlite3_bind_null(handle, place)
-        case .integer(let value): code = sqlite3_bind_int64(handle, place, value)
+        case .null: code = sqlite3_bind_null(handle, parameter)
+        case .integer(let value): code = sqlite3_bind_int64(handle, parameter, value)
         case .real(let value):
-            guard !value.isNaN else { throw notANumber(place) }
-            code = sqlite3_bind_double(handle, place, value)
-        case .text(let text): code = bind(text, place)
-        case .blob(let bytes): code = bytes.withUnsafeBytes { bind($0, place) }
+            guard !value.isNaN else { throw notANumber(parameter) }
+            code = sqlite3_bind_double(handle, parameter, value)
+        case .text(let text): code = bind(text, parameter)
+        case .blob(let bytes): code = bytes.withUnsafeBytes { bind($0, parameter) }
         }
         try check(code)
     }
@@ -74,29 +74,32 @@ final class Statement {
         try check(bind(bytes, Int32(truncatingIfNeeded: index + 1)))
     }
 
-    private func bind(_ text: String, _ place: Int32) -> Int32 {
+    private func bind(_ text: String, _ parameter: Int32) -> Int32 {
         var text = text
         return text.withUTF8 {
             if $0.count > Self.much { holdsMuch = true }
             return sqlite3_bind_text64(
-                handle, place, UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: CChar.self) ?? empty,
+                handle, parameter, UnsafeRawPointer($0.baseAddress)?.assumingMemoryBound(to: CChar.self) ?? empty,
                 UInt64($0.count), copied, UInt8(SQLITE_UTF8))
         }
     }
 
-    private func bind(_ bytes: UnsafeRawBufferPointer, _ place: Int32) -> Int32 {
-        if bytes.isEmpty { return sqlite3_bind_zeroblob(handle, place, 0) }
+    private func bind(_ bytes: UnsafeRawBufferPointer, _ parameter: Int32) -> Int32 {
+        if bytes.isEmpty { return sqlite3_bind_zeroblob(handle, parameter, 0) }
         if bytes.count > Self.much { holdsMuch = true }
-        return sqlite3_bind_blob64(handle, place, bytes.baseAddress, UInt64(bytes.count), copied)
+        return sqlite3_bind_blob64(handle, parameter, bytes.baseAddress, UInt64(bytes.count), copied)
     }
 
     private func check(_ code: Int32) throws {
-        guard code == SQLITE_OK else { throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql) }
+        guard code == SQLITE_OK else {
+            throw StoreError(code: code, String(cString: sqlite3_errmsg(database)), in: sql)
+        }
     }
 
     /// SQLite would take it for NULL.
-    private func notANumber(_ place: Int32) -> StoreError {
-        StoreError(.misuse, "value \(place) is not a number, as a Date of NaN is not; nothing was written", sql: sql)
+    private func notANumber(_ parameter: Int32) -> StoreError {
+        StoreError(
+            .misuse, "value \(parameter) is not a number, as a Date of NaN is not; nothing was written", sql: sql)
     }
 
     func step() throws -> Bool {
@@ -105,7 +108,7 @@ final class Statement {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
         case SQLITE_INTERRUPT: throw CancellationError()
-        default: throw Connection.error(code, String(cString: sqlite3_errmsg(database)), sql)
+        default: throw StoreError(code: code, String(cString: sqlite3_errmsg(database)), in: sql)
         }
     }
 
@@ -183,8 +186,8 @@ final class Statement {
 
     /// Whether the current row has these values from this column on, bit for bit.
     func holds(_ values: ArraySlice<StoredValue>, from column: Int) -> Bool {
-        for place in values.indices
-        where !holds(values[place], Int32(column + place - values.startIndex)) { return false }
+        for index in values.indices
+        where !holds(values[index], Int32(column + index - values.startIndex)) { return false }
         return true
     }
 
@@ -210,46 +213,10 @@ final class Statement {
         return memcmp(own, start, bytes.count) == 0
     }
 
-    func cursor(_ lists: LinkLists?) -> RowCursor { RowCursor(reading.pointer, handle: handle, lists: lists) }
 }
 
 /// A text of no bytes: SQLite takes a null address for NULL.
-private var empty: UnsafePointer<CChar>? { reading.empty }
+private var empty: UnsafePointer<CChar>? { ReadingFunctions.shared.empty }
 
 /// SQLite copies what is bound.
 private var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
-
-/// SQLite's table of reading functions, made once and never freed or changed: safe to share.
-private struct Reading: @unchecked Sendable {
-    let pointer: UnsafePointer<CursorFunctions>
-    let empty: UnsafePointer<CChar>
-
-    init() {
-        let functions = UnsafeMutablePointer<CursorFunctions>.allocate(capacity: 1)
-        functions.initialize(
-            to: CursorFunctions { handle, column, wanted, raw in
-                let out = raw.assumingMemoryBound(to: Cell.self)
-                let value = sqlite3_column_value(handle, column)
-                let found = sqlite3_value_type(value)
-                if found != wanted { return found }
-                switch found {
-                case SQLITE_INTEGER: out.pointee.bits = UInt64(bitPattern: sqlite3_value_int64(value))
-                case SQLITE_FLOAT: out.pointee.bits = sqlite3_value_double(value).bitPattern
-                case SQLITE_TEXT:
-                    out.pointee.bits = UInt64(UInt(bitPattern: sqlite3_value_text(value)))
-                    out.pointee.count = Int(sqlite3_value_bytes(value))
-                case SQLITE_BLOB:
-                    out.pointee.bits = UInt64(UInt(bitPattern: sqlite3_value_blob(value)))
-                    out.pointee.count = Int(sqlite3_value_bytes(value))
-                default: break
-                }
-                return found
-            })
-        pointer = UnsafePointer(functions)
-        let nothing = UnsafeMutablePointer<CChar>.allocate(capacity: 1)
-        nothing.initialize(to: 0)
-        empty = UnsafePointer(nothing)
-    }
-}
-
-private let reading = Reading()

@@ -22,7 +22,7 @@ struct StoredTable {
         var number: Int64
     }
 
-    struct Index {
+    struct StoredIndex {
         var name: String
         /// Nil if expressions are among them.
         var columns: [String]?
@@ -64,23 +64,23 @@ struct StoredTable {
         self.kind = kind
         isWithoutRowID = kind == .view || found[2] != .integer(0)
         var columns: [Column] = []
-        var key: [(place: Int64, name: String)] = []
+        var key: [(rank: Int64, name: String)] = []
         // Generated columns are among them, hidden ones of virtual tables not.
         for row in try connection.peekAll(
             "SELECT name, type, \"notnull\", pk, hidden, dflt_value FROM pragma_table_xinfo(?) WHERE hidden <> 1",
             [.text(name)])
         {
-            guard case .text(let name) = row[0], case .text(let type) = row[1], case .integer(let place) = row[3]
+            guard case .text(let name) = row[0], case .text(let type) = row[1], case .integer(let rank) = row[3]
             else { continue }
             columns.append(
                 Column(
                     name: name, type: type.uppercased(), isNullable: row[2] == .integer(0),
                     isGenerated: row[4] != .integer(0),
                     preset: { if case .text(let text) = row[5] { text } else { nil } }()))
-            if place > 0 { key.append((place, name)) }
+            if rank > 0 { key.append((rank, name)) }
         }
         self.columns = columns
-        self.key = key.sorted { $0.place < $1.place }.map(\.name)
+        self.key = key.sorted { $0.rank < $1.rank }.map(\.name)
     }
 
     /// The foreign keys, as far as the table's definition says them.
@@ -121,11 +121,11 @@ struct StoredTable {
         }
     }
 
-    func indexes(_ connection: Connection) throws -> [Index] { try Self.indexes(of: name, connection) }
+    func indexes(_ connection: Connection) throws -> [StoredIndex] { try Self.indexes(of: name, connection) }
 
     /// The indexes of a table, by name.
-    static func indexes(of table: String, _ connection: Connection) throws -> [Index] {
-        var found: [Index] = []
+    static func indexes(of table: String, _ connection: Connection) throws -> [StoredIndex] {
+        var found: [StoredIndex] = []
         for row in try connection.peekAll(
             "SELECT list.name, list.\"unique\", list.origin, info.name, "
                 + "info.\"desc\" OR info.coll <> 'BINARY' OR list.partial, "
@@ -136,7 +136,7 @@ struct StoredTable {
             guard case .text(let name) = row[0] else { continue }
             if found.last?.name != name {
                 found.append(
-                    Index(
+                    StoredIndex(
                         name: name, columns: [], isPlain: true, isUnique: row[1] != .integer(0),
                         isOwn: row[2] == .text("c"),
                         isKey: row[2] == .text("pk"), sql: { if case .text(let sql) = row[5] { sql } else { nil } }()))

@@ -246,6 +246,8 @@ func openTown(
         YinRow.self, YangRow.self)
 }
 
+func townSession(_ store: GraphStore) -> GraphSession { townSession(store.backing) }
+
 func townSession(_ backing: any GraphBacking) -> GraphSession {
     GraphSession(
         backing,
@@ -261,9 +263,11 @@ struct Interrupted: GraphBacking {
     /// Called in the middle of each transaction.
     let meanwhile: () async throws -> Void
 
-    func snapshot(_ body: (any GraphSource) async throws -> Void) async throws { try await store.snapshot(body) }
+    func snapshot(_ body: (any GraphSource) async throws -> Void) async throws {
+        try await store.backing.snapshot(body)
+    }
     func transaction(_ body: (any ChangeSink) async throws -> Void) async throws {
-        try await store.transaction {
+        try await store.backing.transaction {
             try await body($0)
             try await meanwhile()
         }

@@ -39,7 +39,7 @@ import Testing
     func `another process that holds the write lock`() async throws {
         let file = try Scratch.file()
         var options = GraphStore.Options()
-        options.busyTimeout = 0.1
+        options.busyTimeout = .seconds(0.1)
         let store = try await openTown(.file(file), options: options)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
@@ -68,7 +68,7 @@ import Testing
     @Test func `another store of the file holds the write lock`() async throws {
         let file = try Scratch.file()
         var options = GraphStore.Options()
-        options.busyTimeout = 0.1
+        options.busyTimeout = .seconds(0.1)
         let store = try await openTown(.file(file), options: options)
         let other = try await openTown(.file(file))
         let session = townSession(store)

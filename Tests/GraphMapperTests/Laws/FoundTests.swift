@@ -8,7 +8,7 @@ import Testing
         let store = try await openNodes()
         var shape = GraphShape(unconnected: 3)
         shape.connect(0, to: 1, via: .many)
-        try await StoredGraph(branchRecords(shape)).write(to: store)
+        try await StoredGraph(branchRecords(shape)).write(to: store.backing)
         let session = GraphSession(store, BranchRecord.mapping)
         let branches = try await session.models(Query(BranchRecord.self).sorted(by: \.id))
         return (store, session, branches)
@@ -31,7 +31,7 @@ import Testing
 
     @Test func `a link that was not loaded is not known because another object's was`() async throws {
         let store = try await openNodes()
-        try await StoredGraph(strongRecords(.chain(3))).write(to: store)
+        try await StoredGraph(strongRecords(.chain(3))).write(to: store.backing)
         let mapping = Mapping<StrongRecord> {
             StrongNode(id: $0.id)
         } properties: {

@@ -32,13 +32,13 @@ import Testing
     private func nodes(_ gen: Gen<GraphShape>, count: Int = 50, name: String = #function) async throws {
         try await checkLaws(
             of: [NodeRecord.mapping], rows: gen.map { StoredGraph(nodeRecords($0)) }, name: name, count: count
-        ) { try await openNodes() }
+        ) { try await openNodes().backing }
     }
 
     private func strong(_ gen: Gen<GraphShape>, count: Int = 25, name: String = #function) async throws {
         try await checkLaws(
             of: [StrongRecord.mapping], rows: gen.map { StoredGraph(strongRecords($0)) }, name: name, count: count
-        ) { try await openNodes() }
+        ) { try await openNodes().backing }
     }
 
     @Test func `any shape`() async throws { try await nodes(.anyShape(), count: 150) }
@@ -55,7 +55,7 @@ import Testing
     @Test func forests() async throws {
         try await checkLaws(
             of: [BranchRecord.mapping], rows: Gen.forest().map { StoredGraph(branchRecords($0)) }
-        ) { try await openNodes() }
+        ) { try await openNodes().backing }
     }
 
     static let shops = Gen<[[Int]]>.array(of: .array(of: .int(in: 0...4), count: 0...5), count: 0...4).map { carts in
@@ -76,7 +76,7 @@ import Testing
 
     @Test func shop() async throws {
         try await checkLaws(of: [UserRecord.mapping, CartRecord.mapping, ItemRecord.mapping], rows: Self.shops) {
-            try await openShop()
+            try await openShop().backing
         }
     }
 }
@@ -85,7 +85,7 @@ import Testing
     private func broken(_ mapping: Mapping<NodeRecord>, _ law: String) async {
         let shapes = Gen.anyShape().map { StoredGraph(nodeRecords($0)) }
         let error = await #expect(throws: PropertyFailure.self) {
-            try await checkLaws(of: [mapping], rows: shapes) { try await openNodes() }
+            try await checkLaws(of: [mapping], rows: shapes) { try await openNodes().backing }
         }
         #expect(error.map { "\($0.underlying)".contains(law) } == true, "\(error.map { "\($0)" } ?? "no error")")
     }

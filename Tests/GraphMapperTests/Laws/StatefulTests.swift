@@ -99,7 +99,7 @@ private struct Reference {
             var options = GraphStore.Options()
             options.prepare = { [faults] connection in try connection.onStatement { _ in try faults.see() } }
             store = try await GraphStore.open(.inMemory, options: options, NodeRecord.self)
-            try await StoredGraph(nodeRecords(shape)).write(to: store)
+            try await StoredGraph(nodeRecords(shape)).write(to: store.backing)
             session = GraphSession(store, NodeRecord.mapping, retention: retention)
             for record in nodeRecords(shape) {
                 reference.stored[record.id] = .init(
@@ -315,7 +315,7 @@ private struct Reference {
             var options = GraphStore.Options()
             options.prepare = { [faults] connection in try connection.onStatement { _ in try faults.see() } }
             store = try await GraphStore.open(.inMemory, options: options, BranchRecord.self)
-            try await StoredGraph(branchRecords(shape)).write(to: store)
+            try await StoredGraph(branchRecords(shape)).write(to: store.backing)
             session = GraphSession(store, BranchRecord.mapping, retention: retention)
             for record in branchRecords(shape) { parents[record.id] = record.parent?.id }
             (next, ids) = (shape.nodes, Set(0..<shape.nodes))

@@ -53,12 +53,12 @@ import Testing
         try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 0).set(\.name, "other")) }
         try await store.write { try await $0.insert(WareRecord(id: 7, price: 8, group: 1)) }
         try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 7).set(\.price, 9)) }
-        #expect(store.hub.pendingCount == 0)
+        #expect(store.broadcaster.pendingCount == 0)
         try await store.write { tx in
             _ = try await tx.apply(Patch(WareRecord.self, 0).set(\.price, 2))
             _ = try await tx.apply(Patch(WareRecord.self, 1).set(\.price, 1))
         }
-        #expect(store.hub.pendingCount == 1)
+        #expect(store.broadcaster.pendingCount == 1)
         try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 7).set(\.group, 0)) }
         #expect(try await sums.next() == 12)
         #expect(try await counts.next() == 3)
@@ -103,6 +103,6 @@ import Testing
         await #expect(throws: GraphError.self) { try await wrong.next() }
         var mistaken = store.values(of: all.where { $0.parts.isNil }) { $0.count() }.makeAsyncIterator()
         await #expect(throws: GraphError.self) { try await mistaken.next() }
-        #expect(store.hub.count == 0)
+        #expect(store.broadcaster.count == 0)
     }
 }

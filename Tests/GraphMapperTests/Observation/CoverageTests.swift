@@ -119,9 +119,9 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         var observer = try await Observer(store, byName, observing: [\.price])
         try await store.write { try await $0.insert(DepotRecord(id: 1, name: "d")) }
         try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 1).set(\.group, 5)) }
-        #expect(store.hub.pendingCount == 0)
+        #expect(store.broadcaster.pendingCount == 0)
         try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 1).set(\.price, 5)) }
-        #expect(store.hub.pendingCount == 1)
+        #expect(store.broadcaster.pendingCount == 1)
         #expect(try await observer.next() == [[], [], [0]])
     }
 
@@ -214,7 +214,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         var options = GraphStore.Options()
         options.onlyStoresWrite = true
         // It does not look by itself.
-        options.watchInterval = 3600
+        options.watchInterval = .seconds(3600)
         let other = try await three(.file(file))
         let store = try await GraphStore.open(.file(file), options: options, WareRecord.self, DepotRecord.self)
         var observer = try await Observer(store, byName)
@@ -223,7 +223,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         try await other.write { try await $0.insert(DepotRecord(id: 1, name: "d")) }
         // A write finds what others have written.
         try await store.write { _ in }
-        #expect(store.hub.pendingCount == 1)
+        #expect(store.broadcaster.pendingCount == 1)
         #expect(try await observer.next() == [[], [], [1]])
         // Records that are gone by now may have said anything.
         try await other.write { tx in
@@ -247,7 +247,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
                 try await Stepper(store, LiveRows(Query(WareRecord.self).where { $0.group == group })))
         }
         func told() async throws -> [Int] {
-            let pending = store.hub.pendingCount
+            let pending = store.broadcaster.pendingCount
             var told: [Int] = []
             for place in observers.indices where try await observers[place].step() != nil { told.append(place) }
             #expect(pending == told.count)
@@ -272,7 +272,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         #expect(try await told() == [1, 3, 4])
         // Nobody knows whom this concerns.
         try await store.write { try await $0.execute("UPDATE ware SET \"group\" = 6 WHERE id = 5") }
-        #expect(store.hub.pendingCount == count)
+        #expect(store.broadcaster.pendingCount == count)
     }
 
     /// What a row held in the middle of a transaction is nothing that an observer has seen.
@@ -295,7 +295,7 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
         let store = try await three(.file(file))
         var options = GraphStore.Options()
         options.isReadOnly = true
-        options.watchInterval = 0.01
+        options.watchInterval = .seconds(0.01)
         let reader = try await GraphStore.open(.file(file), options: options, WareRecord.self, DepotRecord.self)
         var observer = try await Observer(reader, byName)
         try await store.write { _ = try await $0.delete(WareRecord.self, 2) }
@@ -336,11 +336,11 @@ func run(_ program: String, _ arguments: [String]) throws -> Int32 {
 
     @Test func `many rows in one commit are told by their keys`() async throws {
         let store = try await openWares()
-        let count = Pending.most / 2
+        let count = RowChange.most / 2
         try await store.write { try await $0.insert(contentsOf: (1...count).map { WareRecord(id: $0) }) }
         var all = try await Stepper(store, LiveRows(byName))
         var one = try await Stepper(store, LiveRows(Query(WareRecord.self).where { $0.id == 7 }))
-        func keys(_ pending: Pending) -> Int? {
+        func keys(_ pending: PendingChanges) -> Int? {
             if case .keys(let keys)? = pending.tables["ware"] { keys.all.count } else { nil }
         }
         try await store.write { tx in

@@ -22,10 +22,10 @@ import Testing
                 return count
             }
             for await _ in started { break }
-            #expect(store.hub.count == 1)
+            #expect(store.broadcaster.count == 1)
             task.cancel()
             #expect(try await task.value == 1)
-            #expect(store.hub.count == 0)
+            #expect(store.broadcaster.count == 0)
             // One that is cancelled before it begins.
             let late = Task { [all] in
                 withUnsafeCurrentTask { $0?.cancel() }
@@ -33,14 +33,14 @@ import Testing
                 return try await iterator.next() == nil
             }
             #expect(try await late.value)
-            #expect(store.hub.count == 0)
+            #expect(store.broadcaster.count == 0)
             // An iterator that is let go of.
             do {
                 var iterator = store.changes(of: all).makeAsyncIterator()
                 _ = try await iterator.next()
-                #expect(store.hub.count == 1)
+                #expect(store.broadcaster.count == 1)
             }
-            #expect(store.hub.count == 0)
+            #expect(store.broadcaster.count == 0)
         }
         #expect(weakStore == nil)
     }
@@ -53,17 +53,17 @@ import Testing
         try await store.write { try await $0.execute("INSERT INTO ware (id, price, \"group\") VALUES (1, 0, 0)") }
         await #expect(throws: StoreError.self) { try await changes.next() }
         #expect(try await changes.next() == nil)
-        #expect(store.hub.count == 0)
+        #expect(store.broadcaster.count == 0)
         var wrong = store.changes(of: all.where { $0.parts.isNil }).makeAsyncIterator()
         await #expect(throws: GraphError.self) { try await wrong.next() }
-        #expect(store.hub.count == 0)
+        #expect(store.broadcaster.count == 0)
     }
 
     @Test func `a slow observer gets what it has missed at once, and holds up nobody`() async throws {
         let store = try await openWares()
         var changes = store.changes(of: all.sorted(by: \.price)).makeAsyncIterator()
         _ = try await changes.next()
-        let last = Pending.most + 10
+        let last = RowChange.most + 10
         let single = 300
         for id in 1...single { try await store.write { try await $0.insert(WareRecord(id: id)) } }
         for start in stride(from: single + 1, through: last, by: 4000) {
@@ -75,7 +75,7 @@ import Testing
         }
         #expect(collection.count == last)
         #expect(deletions.isEmpty && insertions == Array(0..<last))
-        #expect(store.hub.pendingCount == 0)
+        #expect(store.broadcaster.pendingCount == 0)
     }
 
     @Test func `a write inside the loop`() async throws {
@@ -161,7 +161,7 @@ import Testing
         other.cancel()
         hear.yield(-1)
         #expect(await iterator.next() == -1)
-        while store.hub.count > 0 { try await Task.sleep(nanoseconds: 200_000) }
+        while store.broadcaster.count > 0 { try await Task.sleep(nanoseconds: 200_000) }
     }
 
     @Test @MainActor func `nothing is kept of an observer that is cancelled`() async throws {
@@ -220,6 +220,6 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(store.hub.count == 0)
+        #expect(store.broadcaster.count == 0)
     }
 }

@@ -87,7 +87,7 @@ private struct LeafletRecord: StoredRecord {
         #expect(item.name == "mine" || item.name == "theirs")
         following.cancel()
         try await following.value
-        try await eventually { store.hub.count == 0 }
+        try await eventually { store.broadcaster.count == 0 }
     }
 
     @Test func `lists of models`() async throws {

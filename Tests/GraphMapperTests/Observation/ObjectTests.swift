@@ -13,7 +13,7 @@ import Testing
         guard case .initial(let first)? = try await changes.next() else { throw Violation(description: "not initial") }
         #expect(first.name == "a")
         try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 2).set(\.price, 1)) }
-        #expect(store.hub.pendingCount == 0)
+        #expect(store.broadcaster.pendingCount == 0)
         try await store.write { _ = try await $0.apply(Patch(WareRecord.self, 1).set(\.name, nil).set(\.price, 2)) }
         guard case .changed(let second, let properties)? = try await changes.next() else {
             throw Violation(description: "not changed")

@@ -37,20 +37,20 @@ struct WareRecord: StoredRecord, Equatable {
 
 func openWares(_ location: GraphStore.Location = .inMemory) async throws -> GraphStore {
     var options = GraphStore.Options()
-    options.watchInterval = 0.01
+    options.watchInterval = .seconds(0.01)
     return try await GraphStore.open(location, options: options, WareRecord.self, DepotRecord.self)
 }
 
 /// Drives what is kept up to date step by step, so that a test learns also that nothing is told.
-struct Stepper<L: Live> {
+struct Stepper<L: LiveQuery> {
     private let store: GraphStore
     private(set) var live: L
-    private let id: Hub.ID
+    private let id: ObserverID
 
     init(_ store: GraphStore, _ live: L) async throws {
         var live = live
         try await store.read { tx in try await live.prepare(tx, store.lists) }
-        id = store.hub.add(live.interest)
+        id = store.broadcaster.add(live.region)
         _ = try await store.read { tx in try await live.start(tx) }
         self.store = store
         self.live = live
@@ -59,8 +59,8 @@ struct Stepper<L: Live> {
     /// What has changed since the last step, and what was known of it beforehand.
     mutating func step() async throws -> L.Event? { try await stepTelling().event }
 
-    mutating func stepTelling() async throws -> (event: L.Event?, pending: Pending) {
-        let (pending, _) = store.hub.take(id)
+    mutating func stepTelling() async throws -> (event: L.Event?, pending: PendingChanges) {
+        let (pending, _) = store.broadcaster.take(id)
         guard !pending.isEmpty else { return (nil, pending) }
         var copy = live
         defer { live = copy }

@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    private func plain(_ key: some Storable) -> [StoredValue] { key.storedValues.map(Touch.plain) }
+    private func plain(_ key: some Storable) -> [StoredValue] { key.storedValues.map(\.normalizedKey) }
     private func keys<Key: Storable>(_ sections: [RecordSection<Key, WareRecord>]) -> [[StoredValue]] {
         sections.map { plain($0.key) }
     }

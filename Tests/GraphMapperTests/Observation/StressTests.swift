@@ -68,7 +68,7 @@ import Testing
         }
         for observer in observers { observer.cancel() }
         for observer in observers { await observer.value }
-        #expect(store.hub.count == 0)
+        #expect(store.broadcaster.count == 0)
     }
 
     private func edit(_ tx: WriteTransaction, _ id: Int, _ value: Int, _ kind: Int) async throws {

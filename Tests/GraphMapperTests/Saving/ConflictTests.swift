@@ -379,7 +379,7 @@ struct CountedRow: StoredRecord {
         let file = try Scratch.file()
         defer { try? FileManager.default.removeItem(atPath: file) }
         let store = try await GraphStore.open(.file(file), TallyRow.self, MarkRow.self)
-        let other = try Connection(path: file, readOnly: false, busyTimeout: 5)
+        let other = try Connection(path: file, readOnly: false, busyTimeout: .seconds(5))
         try await store.write { tx in
             for id in 0...5 { try await tx.insert(MarkRow(id: id)) }
             try await tx.insert(TallyRow(id: 0, count: 0, name: "", marks: []))
@@ -433,7 +433,7 @@ struct CountedRow: StoredRecord {
         let file = try Scratch.file()
         defer { try? FileManager.default.removeItem(atPath: file) }
         let store = try await GraphStore.open(.file(file), TallyRow.self, MarkRow.self)
-        let other = try Connection(path: file, readOnly: false, busyTimeout: 5)
+        let other = try Connection(path: file, readOnly: false, busyTimeout: .seconds(5))
         try await store.write { tx in
             for id in 0..<10 { try await tx.insert(MarkRow(id: id)) }
             try await tx.insert(TallyRow(id: 1, count: 0, name: "", marks: (0..<100).map { Ref($0 % 10) }))

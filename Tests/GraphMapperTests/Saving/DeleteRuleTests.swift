@@ -263,7 +263,7 @@ struct PageRow: StoredRecord {
             try await StoredGraph(
                 records.map { row in BinderRow(id: row.id, parent: row.parent.map { Ref($0.id) }, pages: []) }
             )
-            .write(to: store)
+            .write(to: store.backing)
             let rule: DeleteRule = isOrphans ? .deleteOrphans : .cascade
             let session = GraphSession(store, BinderRow.mapping(rule, .nullify), PageRow.mapping(.nullify))
             let all = try await session.models(Query(BinderRow.self).sorted(by: \.id))

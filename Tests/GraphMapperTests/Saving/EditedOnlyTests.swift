@@ -41,7 +41,7 @@ import Testing
         try await check(runs, count: 200) { input, isOneSided in
             let (shape, steps) = input
             let store = try await openNodes()
-            try await StoredGraph(branchRecords(shape)).write(to: store)
+            try await StoredGraph(branchRecords(shape)).write(to: store.backing)
             let session = GraphSession(store, BranchRecord.mapping)
             let all = try await session.models(Query(BranchRecord.self).sorted(by: \.id))
             guard !all.isEmpty else { return }

@@ -325,8 +325,9 @@ private struct BruteForce {
             options.prepare = { connection in try connection.onStatement { log.add($0) } }
             let store = try await GraphStore.open(
                 .inMemory, options: options, NodeRecord.self, StrongRecord.self, BranchRecord.self, ShelfRow.self)
-            try await StoredGraph(nodeRecords(shape)).write(to: store)
-            try await StoredGraph((0..<5).map { ShelfRow(id: $0, number: $0, books: [], next: nil) }).write(to: store)
+            try await StoredGraph(nodeRecords(shape)).write(to: store.backing)
+            try await StoredGraph((0..<5).map { ShelfRow(id: $0, number: $0, books: [], next: nil) }).write(
+                to: store.backing)
             let session = GraphSession(store, [NodeRecord.mapping, ShelfRow.mapping])
             let nodes = try await session.models(Query(NodeRecord.self).sorted(by: \.id))
             let shelves = try await session.models(Query(ShelfRow.self).sorted(by: \.id))
@@ -402,10 +403,16 @@ private struct BruteForce {
 struct Undeferred: GraphBacking {
     let store: GraphStore
     var defersForeignKeys: Bool { false }
-    func snapshot(_ body: (any GraphSource) async throws -> Void) async throws { try await store.snapshot(body) }
-    func transaction(_ body: (any ChangeSink) async throws -> Void) async throws { try await store.transaction(body) }
-    func uniqueColumns(of table: String) -> [[String]] { store.uniqueColumns(of: table) }
-    func statements(for changes: ChangeSet) async throws -> [[String]] { try await store.statements(for: changes) }
+    func snapshot(_ body: (any GraphSource) async throws -> Void) async throws {
+        try await store.backing.snapshot(body)
+    }
+    func transaction(_ body: (any ChangeSink) async throws -> Void) async throws {
+        try await store.backing.transaction(body)
+    }
+    func uniqueColumns(of table: String) -> [[String]] { store.backing.uniqueColumns(of: table) }
+    func statements(for changes: ChangeSet) async throws -> [[String]] {
+        try await store.backing.statements(for: changes)
+    }
 }
 
 /// What has run. One task at a time adds to it.

@@ -125,7 +125,7 @@ private struct WorkerRow: StoredRecord {
         try await check(shapes, count: 200) { shape, edits in
             guard shape.nodes > 0 else { return }
             let store = try await openNodes()
-            try await StoredGraph(branchRecords(shape)).write(to: store)
+            try await StoredGraph(branchRecords(shape)).write(to: store.backing)
             let world = try await World(store)
             defer { try? world.session.dismantle() }
             try world.run(edits)

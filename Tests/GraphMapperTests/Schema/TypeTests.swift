@@ -197,11 +197,11 @@ private struct WrongDocument: StoredRecord {
         #expect(found.allSatisfy { $0.scan.value == nil && $0.note.value == .none })
         try await store.read { tx in
             let before = tx.statementCount
-            let scans = try await tx.values(Document.self, \.scan, ids: found.map(\.id))
+            let scans = try await tx.lazyValues(Document.self, \.scan, ids: found.map(\.id))
             #expect(scans == Dictionary(uniqueKeysWithValues: (1...20).map { ($0, Data([UInt8($0)])) }))
             #expect(tx.statementCount == before + 1)
-            #expect(try await tx.values(Document.self, \.note, ids: [1]) == [1: nil])
-            #expect(try await tx.value(Document.self, \.scan, 99) == nil)
+            #expect(try await tx.lazyValues(Document.self, \.note, ids: [1]) == [1: nil])
+            #expect(try await tx.lazyValue(Document.self, \.scan, 99) == nil)
         }
     }
 
@@ -212,16 +212,16 @@ private struct WrongDocument: StoredRecord {
         found.pages = 7
         let unread = found
         #expect(try await store.write { try await $0.upsert(unread, policy: .all) } != .inserted)
-        #expect(try await store.values(Document.self, \.scan, ids: [1]) == [1: Data([1])])
+        #expect(try await store.lazyValues(Document.self, \.scan, ids: [1]) == [1: Data([1])])
         found.scan = Lazy(Data([9]))
         let set = found
         #expect(try await store.write { try await $0.upsert(set) } == .updated(["scan"]))
-        #expect(try await store.values(Document.self, \.scan, ids: [1]) == [1: Data([9])])
+        #expect(try await store.lazyValues(Document.self, \.scan, ids: [1]) == [1: Data([9])])
         try await store.write { tx in
             try await tx.apply(Patch(Document.self, 1).set(\.note, Lazy("n")).set(\.scan, .unread).set(\.title, "x"))
         }
-        #expect(try await store.values(Document.self, \.note, ids: [1]) == [1: "n"])
-        #expect(try await store.values(Document.self, \.scan, ids: [1]) == [1: Data([9])])
+        #expect(try await store.lazyValues(Document.self, \.note, ids: [1]) == [1: "n"])
+        #expect(try await store.lazyValues(Document.self, \.scan, ids: [1]) == [1: Data([9])])
         #expect(try await store.find(Document.self, 1)?.title == "x")
     }
 

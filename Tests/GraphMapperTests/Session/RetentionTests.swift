@@ -156,7 +156,7 @@ extension GraphSession {
         let runs = Gen.anyShape(maxNodes: 12).zip(.array(of: .int(in: 0...11), count: 0...3))
         try await check(runs, count: times(150, soak: 3000)) { shape, places in
             let store = try await openNodes()
-            try await StoredGraph(nodeRecords(shape)).write(to: store)
+            try await StoredGraph(nodeRecords(shape)).write(to: store.backing)
             let session = GraphSession(store, NodeRecord.mapping, retention: .weak)
             guard shape.nodes > 0 else { return }
             let kept = Set(places.map { $0 % shape.nodes })
@@ -189,7 +189,7 @@ extension GraphSession {
         try await check(Gen.anyShape(maxNodes: 10).zip(.bool), count: times(150, soak: 2000)) { shape, holdsOne in
             let circles = (0..<shape.nodes).filter { shape.reachable(from: shape.targets(of: $0)).contains($0) }
             let store = try await openNodes()
-            try await StoredGraph(strongRecords(shape)).write(to: store)
+            try await StoredGraph(strongRecords(shape)).write(to: store.backing)
             let forest = GraphSession(store, StrongRecord.mapping, retention: .weak)
             let tracker = LifetimeTracker()
             let reached = shape.reachable(from: circles + (holdsOne && shape.nodes > 0 ? [0] : []))

@@ -134,14 +134,14 @@ private let visits = """
     }
 
     private func schema(_ file: String) throws -> [String] {
-        let connection = try Connection(path: file, readOnly: true, busyTimeout: 1)
+        let connection = try Connection(path: file, readOnly: true, busyTimeout: .seconds(1))
         return try connection.rows("SELECT name FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY 1").map {
             if case .text(let name) = $0[0] { name } else { "" }
         }
     }
 
     @Test func `SQLite reads the dates that are written, and ours those of SQLite`() async throws {
-        let connection = try Connection(path: FilePath.memory, readOnly: false, busyTimeout: 0)
+        let connection = try Connection(path: FilePath.memory, readOnly: false, busyTimeout: .seconds(0))
         try check(.int(in: -2_208_988_800_000...4_102_444_800_000), count: 200) { (milliseconds: Int) in
             let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
             let text = try Converted<SQLiteDate>(date).stored

@@ -48,7 +48,7 @@ private let shop = """
     """
 
 private func schema(_ file: String) throws -> [[StoredValue]] {
-    try Connection(path: file, readOnly: true, busyTimeout: 1).rows(
+    try Connection(path: file, readOnly: true, busyTimeout: .seconds(1)).rows(
         "SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2")
 }
 
@@ -62,7 +62,7 @@ private func opening(_ script: String, _ record: any StoredRecord.Type) async ->
     private func open(_ file: String, readOnly: Bool = false) async throws -> GraphStore {
         var options = GraphStore.Options()
         options.isReadOnly = readOnly
-        options.watchInterval = 0.01
+        options.watchInterval = .seconds(0.01)
         return try await GraphStore.open(
             .file(file), options: options, OrderLine.self, Numbered.self, Expensive.self)
     }

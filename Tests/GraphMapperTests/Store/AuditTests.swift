@@ -416,7 +416,7 @@ private struct Weyl: RandomNumberGenerator {
     @Test func busy() async throws {
         let path = try Scratch.folder().path + "/a.db"
         var options = GraphStore.Options()
-        options.busyTimeout = 0.05
+        options.busyTimeout = .seconds(0.05)
         let one = try await GraphStore.open(.file(path), options: options, AuditTag.self)
         let two = try await GraphStore.open(.file(path), options: options, AuditTag.self)
         try await one.write { transaction in

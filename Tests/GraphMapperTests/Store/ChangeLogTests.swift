@@ -286,7 +286,7 @@ private struct Stop: Error {}
     @Test func `a file without them, opened to be read`() async throws {
         let file = try Scratch.file()
         _ = try await opened(.file(file))
-        try Connection(path: file, readOnly: false, busyTimeout: 1).execute("DROP TABLE graphmapper_change")
+        try Connection(path: file, readOnly: false, busyTimeout: .seconds(1)).execute("DROP TABLE graphmapper_change")
         var options = GraphStore.Options()
         options.isReadOnly = true
         let store = try await GraphStore.open(.file(file), options: options, Pen.self)

@@ -141,7 +141,7 @@ import Testing
 
     @Test func `a store in memory that is being written is an error, not a deadlock`() async throws {
         var options = GraphStore.Options()
-        options.busyTimeout = 0.05
+        options.busyTimeout = .seconds(0.05)
         let store = try await GraphStore.open(.inMemory, options: options, SquadRow.self, PlayerRow.self)
         let list = store.toMany(Query(SquadRow.self), as: \.id) { _, _ in -1 }
         await #expect { try await store.write { _ in _ = try list.tryCount } } throws: {

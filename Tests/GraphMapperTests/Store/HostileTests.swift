@@ -156,7 +156,7 @@ private struct NamedLeaf: StoredRecord {
     private func hostile(_ statements: [String]) async throws -> String {
         let path = try Scratch.file()
         do { _ = try await GraphStore.open(.file(path), Leaf.self, LeafHolder.self) }
-        let connection = try Connection(path: path, readOnly: false, busyTimeout: 1)
+        let connection = try Connection(path: path, readOnly: false, busyTimeout: .seconds(1))
         for statement in statements { try connection.execute(statement) }
         return path
     }
@@ -212,7 +212,7 @@ private struct NamedLeaf: StoredRecord {
         let endless = "AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) SELECT id FROM n"
         let path = try await hostile(["CREATE VIEW shown \(endless)", "DROP TABLE page_links", "DROP TABLE page"])
         do {
-            let connection = try Connection(path: path, readOnly: false, busyTimeout: 1)
+            let connection = try Connection(path: path, readOnly: false, busyTimeout: .seconds(1))
             try connection.execute("CREATE VIEW page \(endless)")
         }
         let error = await #expect(throws: StoreError.self) {

@@ -51,7 +51,7 @@ private struct PhotoRow: StoredRecord {
         try await session.models(Query(PhotoRow.self).sorted(by: \.id))
     }
     private func stored(_ store: GraphStore) async throws -> [Int: Data] {
-        try await store.values(PhotoRow.self, \.image, ids: 1...20)
+        try await store.lazyValues(PhotoRow.self, \.image, ids: 1...20)
     }
 
     @Test func `they are read for many at once, when they are asked for`() async throws {
@@ -105,7 +105,7 @@ private struct PhotoRow: StoredRecord {
         photos[1].note = nil
         let changes = try await session.save().changes
         #expect(changes.count == 1 && "\(changes)".contains("note"), "\(changes)")
-        let notes = try await store.values(PhotoRow.self, \.note, ids: [1, 2])
+        let notes = try await store.lazyValues(PhotoRow.self, \.note, ids: [1, 2])
         #expect(notes == [1: nil, 2: "n2"])
         #expect(try await stored(store)[1] == Data([1]))
     }
@@ -117,7 +117,7 @@ private struct PhotoRow: StoredRecord {
         await #expect { try await session.save() } throws: { ($0 as? StoreError)?.kind == .constraint }
         photo.image = Data([50])
         try await session.save()
-        #expect(try await store.values(PhotoRow.self, \.image, ids: [50]) == [50: Data([50])])
+        #expect(try await store.lazyValues(PhotoRow.self, \.image, ids: [50]) == [50: Data([50])])
         #expect(try session.changes().isEmpty)
     }
 
@@ -193,7 +193,9 @@ private struct NewPhotoRow: StoredRecord {
         ]
         let store = try await GraphStore.open(.file(path), options: options, NewPhotoRow.self)
         #expect(
-            try await store.values(NewPhotoRow.self, \.image, ids: 1...3) == [1: Data([1]), 2: Data([2]), 3: Data([3])])
-        #expect(try await store.values(NewPhotoRow.self, \.note, ids: 1...3) == [1: "n1", 2: nil, 3: "n3"])
+            try await store.lazyValues(NewPhotoRow.self, \.image, ids: 1...3) == [
+                1: Data([1]), 2: Data([2]), 3: Data([3]),
+            ])
+        #expect(try await store.lazyValues(NewPhotoRow.self, \.note, ids: 1...3) == [1: "n1", 2: nil, 3: "n3"])
     }
 }

@@ -178,7 +178,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
         func note(_ text: String) { order.withLock { $0.append(text) } }
         let list = store.toMany(Query(Slip.self), as: \.id) { _, _ in -1 }
         await store.resume()
-        let isInside = Turnstile()
+        let isInside = AsyncSemaphore()
         await isInside.enter()
         let write = Task {
             try await store.write { tx in
@@ -215,9 +215,9 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
 }
 
 @Suite struct `Several processes on one file` {
-    private func open(_ path: String, _ seconds: Double) async throws -> GraphStore {
+    private func open(_ path: String, _ timeout: Duration) async throws -> GraphStore {
         var options = GraphStore.Options()
-        options.busyTimeout = seconds
+        options.busyTimeout = timeout
         return try await GraphStore.open(.file(path), options: options, Slip.self)
     }
 
@@ -227,12 +227,12 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<8 {
                     group.addTask {
-                        try await self.open(path, 5).write { try await $0.insert(Slip(id: number, text: "")) }
+                        try await self.open(path, .seconds(5)).write { try await $0.insert(Slip(id: number, text: "")) }
                     }
                 }
                 try await group.waitForAll()
             }
-            #expect(try await open(path, 5).count(Query(Slip.self)) == 8)
+            #expect(try await open(path, .seconds(5)).count(Query(Slip.self)) == 8)
         }
     }
 
@@ -241,10 +241,10 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
         async throws
     {
         let path = try Scratch.file()
-        let store = try await open(path, 5)
+        let store = try await open(path, .seconds(5))
         try await store.write { try await $0.insert(Slip(id: 1, text: "")) }
         for id in 2...4 {
-            do { _ = try await open(path, 5).count(Query(Slip.self)) }
+            do { _ = try await open(path, .seconds(5)).count(Query(Slip.self)) }
             _ = try await inBackground { try SQLiteShell.run("SELECT * FROM slip;\n", on: path) }
             #expect(FileManager.default.fileExists(atPath: path + "-wal"))
             try await store.write { try await $0.insert(Slip(id: id, text: "")) }
@@ -255,7 +255,7 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
     /// The shell is a process of its own.
     @Test(.enabled(if: SQLiteShell.isThere)) func `no write is lost`() async throws {
         let path = try Scratch.file()
-        let (store, other) = (try await open(path, .infinity), try await open(path, .infinity))
+        let (store, other) = (try await open(path, .seconds(1e9)), try await open(path, .seconds(1e9)))
         try await store.write { try await $0.insert(Slip(id: 0, text: "0")) }
         let count = times(50, soak: 2000)
         let add = "UPDATE slip SET text = text + 1 WHERE id = 0;\n"
@@ -282,8 +282,8 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
 
     @Test(.enabled(if: SQLiteShell.isThere)) func `who waits too long is told, and can be cancelled`() async throws {
         let path = try Scratch.file()
-        let (hasty, patient) = (try await open(path, 0.05), try await open(path, .infinity))
-        let other = try Connection(path: path, readOnly: false, busyTimeout: 0)
+        let (hasty, patient) = (try await open(path, .seconds(0.05)), try await open(path, .seconds(1e9)))
+        let other = try Connection(path: path, readOnly: false, busyTimeout: .seconds(0))
         try other.execute("BEGIN IMMEDIATE")
         let error = await #expect(throws: StoreError.self) {
             try await hasty.write { try await $0.insert(Slip(id: 1, text: "")) }

@@ -180,7 +180,7 @@ private let migrations: [Migration] = [
     }
 
     private func version(_ path: String) throws -> Int {
-        try FileHeader(Connection(path: path, readOnly: false, busyTimeout: 1), newest: 99).version
+        try FileHeader(Connection(path: path, readOnly: false, busyTimeout: .seconds(1)), newest: 99).version
     }
 
     @Test(arguments: 1...5)

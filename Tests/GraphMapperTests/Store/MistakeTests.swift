@@ -117,15 +117,20 @@ private struct EmptyIndex: StoredRecord {
 }
 
 @Suite struct `Input that must not trap` {
-    static let timeouts: [Double] = [.infinity, -.infinity, .nan, 1e300, -1, 0, 0.05, 5, .greatestFiniteMagnitude]
+    static let timeouts: [Duration] = [
+        .seconds(Int64.max), .seconds(Int64.min), .seconds(1e15), .seconds(-1), .zero, .nanoseconds(1),
+        .milliseconds(50), .seconds(5),
+    ]
 
     @Test(arguments: timeouts)
-    func `busy timeouts`(_ seconds: Double) async throws {
+    func `busy timeouts`(_ timeout: Duration) async throws {
         var options = GraphStore.Options()
-        options.busyTimeout = seconds
+        options.busyTimeout = timeout
         let store = try await GraphStore.open(.file(try Scratch.file()), options: options, Town.self)
         try await store.write { try await $0.insert(Town(id: 1)) }
-        let expected: StoredValue = .integer(seconds > 1e6 ? Int64(Int32.max) : seconds > 0 ? Int64(seconds * 1000) : 0)
+        let expected: StoredValue = .integer(
+            timeout > .seconds(1_000_000)
+                ? Int64(Int32.max) : timeout > .zero ? Int64(timeout / .milliseconds(1)) : 0)
         #expect(try store.writer.rows("PRAGMA busy_timeout") == [[expected]])
     }
 
@@ -251,7 +256,7 @@ private struct EmptyIndex: StoredRecord {
             let store = try await GraphStore.open(.file(file), Town.self)
             try await store.write { try await $0.insert(contentsOf: [Town(id: 1), Town(id: 2), Town(id: 3)]) }
         }
-        let connection = try Connection(path: file, readOnly: false, busyTimeout: 1)
+        let connection = try Connection(path: file, readOnly: false, busyTimeout: .seconds(1))
         try connection.execute("PRAGMA foreign_keys = OFF")
         try connection.execute("UPDATE town SET twin = 90 WHERE id = 1")
         try connection.execute("INSERT INTO town_roads VALUES (1, 5, 91)")

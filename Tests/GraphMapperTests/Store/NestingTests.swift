@@ -155,15 +155,15 @@ private struct SlipRow: StoredRecord {
     }
 }
 
-@Suite struct `A turnstile` {
+@Suite struct `A semaphore` {
     @Test func `whoever is cancelled leaves no place taken, and nobody waits for ever`() async throws {
         try await check(Gen.int(in: 1...3).zip(.array(of: .bool, count: 1...24)), count: 30) { limit, plans in
-            let turnstile = Turnstile(limit: limit)
+            let semaphore = AsyncSemaphore(limit: limit)
             let inside = Locked((now: 0, most: 0))
             let tasks = plans.map { _ in
                 Task.detached {
-                    try await turnstile.enterUnlessCancelled()
-                    defer { turnstile.leave() }
+                    try await semaphore.enterUnlessCancelled()
+                    defer { semaphore.leave() }
                     inside.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
                     await Task.yield()
                     inside.withLock { $0.now -= 1 }
@@ -175,25 +175,25 @@ private struct SlipRow: StoredRecord {
                 if case .failure(let error) = result { #expect(isCancelled && error is CancellationError) }
             }
             #expect(inside.withLock { $0.most } <= limit)
-            for _ in 0..<limit { #expect(turnstile.enterNow()) }
-            #expect(!turnstile.enterNow())
+            for _ in 0..<limit { #expect(semaphore.enterNow()) }
+            #expect(!semaphore.enterNow())
         }
     }
 
     @Test func `who waits is let in, in the order of arrival`() async throws {
-        let turnstile = Turnstile()
-        #expect(turnstile.enterNow())
+        let semaphore = AsyncSemaphore()
+        #expect(semaphore.enterNow())
         let order = Locked<[Int]>([])
         let waiting = Task.detached {
-            try await turnstile.enterUnlessCancelled()
+            try await semaphore.enterUnlessCancelled()
             order.withLock { $0.append(1) }
-            turnstile.leave()
+            semaphore.leave()
         }
         order.withLock { $0.append(0) }
-        turnstile.leave()
+        semaphore.leave()
         try await waiting.value
-        await turnstile.enter()
+        await semaphore.enter()
         #expect(order.withLock { $0 } == [0, 1])
-        #expect(!turnstile.enterNow())
+        #expect(!semaphore.enterNow())
     }
 }

@@ -75,7 +75,7 @@ private struct OtherClash: StoredRecord {
 }
 
 private func indexes(_ file: String, _ table: String) throws -> Set<String> {
-    let connection = try Connection(path: file, readOnly: true, busyTimeout: 1)
+    let connection = try Connection(path: file, readOnly: true, busyTimeout: .seconds(1))
     return Set(
         try StoredTable.indexes(of: table, connection).filter { !$0.isKey }.map {
             ($0.isUnique ? "unique " : "") + ($0.columns ?? ["?"]).joined(separator: ",")
@@ -84,7 +84,7 @@ private func indexes(_ file: String, _ table: String) throws -> Set<String> {
 
 private func made(_ statements: [String]) throws -> String {
     let file = try Scratch.file()
-    let connection = try Connection(path: file, readOnly: false, busyTimeout: 1)
+    let connection = try Connection(path: file, readOnly: false, busyTimeout: .seconds(1))
     for statement in statements { try connection.execute(statement) }
     return file
 }
@@ -164,7 +164,7 @@ private func refusal(_ file: String, readOnly: Bool = false) async -> StoreError
             #expect(error?.table == odd.table && error?.column == odd.column, "\(String(describing: error))")
             #expect(error?.message.contains(odd.text) == true, "\(String(describing: error))")
         }
-        let connection = try Connection(path: file, readOnly: true, busyTimeout: 1)
+        let connection = try Connection(path: file, readOnly: true, busyTimeout: .seconds(1))
         #expect(try StoredTable(FileHeader.table, connection) == nil)
     }
 
@@ -185,9 +185,9 @@ private func refusal(_ file: String, readOnly: Bool = false) async -> StoreError
     @Test func `who changed it is said`() async throws {
         let file = try Scratch.file()
         _ = try await GraphStore.open(.file(file), Rack.self, Book.self)
-        try Connection(path: file, readOnly: false, busyTimeout: 1).execute("ALTER TABLE shelf ADD COLUMN x")
+        try Connection(path: file, readOnly: false, busyTimeout: .seconds(1)).execute("ALTER TABLE shelf ADD COLUMN x")
         #expect(await refusal(file)?.message.hasPrefix("something other than the store has changed") == true)
-        try Connection(path: file, readOnly: false, busyTimeout: 1).execute(
+        try Connection(path: file, readOnly: false, busyTimeout: .seconds(1)).execute(
             "UPDATE graphmapper SET value = 'old' WHERE name = 'fingerprint shelf'")
         #expect(await refusal(file)?.message.hasPrefix("the records have changed") == true)
     }
@@ -248,7 +248,7 @@ extension String {
     @Test func `indexes made by hand stay`() async throws {
         let file = try Scratch.file()
         _ = try await open(file, PlainBook.self)
-        let connection = try Connection(path: file, readOnly: false, busyTimeout: 1)
+        let connection = try Connection(path: file, readOnly: false, busyTimeout: .seconds(1))
         try connection.execute("CREATE INDEX mine ON tome (year, id DESC)")
         try connection.execute("CREATE UNIQUE INDEX tome_year ON tome (year) WHERE year > 0")
         try connection.execute("CREATE INDEX low ON tome (lower(title))")
@@ -268,7 +268,7 @@ extension String {
         try await store.write { _ in
             // Another writer would have to wait.
             var options = GraphStore.Options()
-            options.busyTimeout = 0
+            options.busyTimeout = .seconds(0)
             _ = try await GraphStore.open(.file(file), options: options, Rack.self, UniqueBook.self)
         }
     }
@@ -276,7 +276,7 @@ extension String {
 
 @Suite struct `The file's header` {
     private func header(_ file: String) throws -> [String: StoredValue] {
-        let connection = try Connection(path: file, readOnly: true, busyTimeout: 1)
+        let connection = try Connection(path: file, readOnly: true, busyTimeout: .seconds(1))
         var values: [String: StoredValue] = [:]
         for row in try connection.rows("SELECT name, value FROM graphmapper") { values[row[0].description] = row[1] }
         return values
@@ -301,7 +301,7 @@ extension String {
     func `a file of a newer program is refused`(_ name: String, _ readOnly: Bool) async throws {
         let file = try Scratch.file()
         _ = try await GraphStore.open(.file(file), Rack.self, Book.self)
-        try Connection(path: file, readOnly: false, busyTimeout: 1).execute(
+        try Connection(path: file, readOnly: false, busyTimeout: .seconds(1)).execute(
             "UPDATE graphmapper SET value = 99 WHERE name = ?", [.text(name)])
         let before = try header(file)
         let error = await refusal(file, readOnly: readOnly)

@@ -249,13 +249,13 @@ private func store() async throws -> GraphStore {
             let query = Self.orders[choice / 4](Query(PlayerRow.self))
             let whole = try await store.fetch(query.limit(1000)).map(\.id)
             var found: [Int] = []
-            var mark: PageMark?
+            var cursor: PageCursor?
             repeat {
-                let page = try await store.page(query, after: mark, size: choice % 4 + 1)
+                let page = try await store.page(query, after: cursor, size: choice % 4 + 1)
                 found += page.records.map(\.id)
                 try ensure(page.next == nil || page.records.count == choice % 4 + 1)
-                mark = page.next.flatMap { PageMark($0.description) }
-            } while mark != nil
+                cursor = page.next.flatMap { PageCursor($0.description) }
+            } while cursor != nil
             try ensure(found == whole, "order \(choice / 4): \(found), \(whole)")
         }
     }
@@ -269,12 +269,12 @@ private func store() async throws -> GraphStore {
             let query = choice % 2 == 0 ? all : all.distinct(by: \.age)
             let whole = try await store.fetch(query.limit(1000)).map(\.id)
             var found: [Int] = []
-            var mark: PageMark?
+            var cursor: PageCursor?
             repeat {
-                let page = try await store.page(query, after: mark, size: choice % 3 + 1)
+                let page = try await store.page(query, after: cursor, size: choice % 3 + 1)
                 found += page.records.map(\.id)
-                mark = page.next
-            } while mark != nil
+                cursor = page.next
+            } while cursor != nil
             try ensure(found == whole, "order \(choice / 4): \(found), \(whole)")
             let list = store.toMany(query, pageSize: choice % 3 + 1, as: \.id) { _, _ in -1 }
             try ensure(Array(list) == whole, "order \(choice / 4): \(Array(list)), \(whole)")
@@ -297,7 +297,7 @@ private func store() async throws -> GraphStore {
         let query = Query(SquadRow.self).sorted(by: \.name)
         let first = try await store.page(query, size: 5)
         try await store.write { tx in
-            // Before and after the mark, one the mark's own row.
+            // Before and after the cursor, one the cursor's own row.
             try await tx.delete(SquadRow.self) { $0.id.isIn([first.records[0].id, first.records[4].id]) }
             try await tx.insert(SquadRow(id: 100, name: "", city: nil))
             try await tx.insert(SquadRow(id: 101, name: "9", city: nil))

@@ -94,7 +94,7 @@ private struct Purse: StoredRecord, Equatable {
         let store = try await open(readers: 3)
         let writes = 200
         try await withThrowingTaskGroup(of: Void.self) { group in
-            let (inside, written) = (Turnstile(limit: 1), Turnstile(limit: 1))
+            let (inside, written) = (AsyncSemaphore(limit: 1), AsyncSemaphore(limit: 1))
             await inside.enter()
             await written.enter()
             group.addTask {
@@ -124,7 +124,7 @@ private struct Purse: StoredRecord, Equatable {
     {
         let store = try await open()
         let ran = Locked<[Int]>([])
-        let (inside, leave) = (Turnstile(limit: 1), Turnstile(limit: 1))
+        let (inside, leave) = (AsyncSemaphore(limit: 1), AsyncSemaphore(limit: 1))
         await inside.enter()
         await leave.enter()
         let first = Task {

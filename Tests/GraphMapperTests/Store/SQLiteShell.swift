@@ -16,7 +16,7 @@ enum SQLiteShell {
     @discardableResult
     static func run(_ script: String, on file: String) throws -> String {
         guard let path else {
-            let connection = try Connection(path: file, readOnly: false, busyTimeout: 5)
+            let connection = try Connection(path: file, readOnly: false, busyTimeout: .seconds(5))
             for statement in script.components(separatedBy: ";\n") where !statement.allSatisfy(\.isWhitespace) {
                 try connection.execute(statement)
             }

@@ -8,8 +8,14 @@ func openShop(_ location: GraphStore.Location = .inMemory) async throws -> Graph
     try await GraphStore.open(location, UserRecord.self, CartRecord.self, ItemRecord.self)
 }
 
+func shopSession(_ store: GraphStore) -> GraphSession { shopSession(store.backing) }
+
 func shopSession(_ store: any GraphBacking) -> GraphSession {
     GraphSession(store, [UserRecord.mapping, CartRecord.mapping, ItemRecord.mapping])
+}
+
+func seed(_ store: GraphStore, carts: [[Int]], items count: Int) async throws -> [User] {
+    try await seed(store.backing, carts: carts, items: count)
 }
 
 /// Users with one cart each; a cart lists `items[i]`, counted among `count` items of the whole shop.

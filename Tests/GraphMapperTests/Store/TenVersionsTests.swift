@@ -14,7 +14,7 @@ import Testing
     }
 
     private func version(_ path: String) throws -> Int {
-        try FileHeader(Connection(path: path, readOnly: true, busyTimeout: 1), newest: 99).version + 1
+        try FileHeader(Connection(path: path, readOnly: true, busyTimeout: .seconds(1)), newest: 99).version + 1
     }
 
     private func expectSame(_ path: String, _ store: GraphStore, from version: Int) async throws {
@@ -74,7 +74,7 @@ import Testing
     @Test(arguments: 1...10) func `a dry run shows every step, and changes nothing`(from: Int) async throws {
         let path = try await file(from)
         func contents() throws -> [[StoredValue]] {
-            let connection = try Connection(path: path, readOnly: true, busyTimeout: 1)
+            let connection = try Connection(path: path, readOnly: true, busyTimeout: .seconds(1))
             let tables = try connection.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY 1")
             return try connection.rows("SELECT * FROM sqlite_schema")
                 + tables.flatMap { try connection.rows("SELECT * FROM \(Dialect.quoted($0[0].word))") }
@@ -157,7 +157,8 @@ extension StoredValue {
                 let file = Self.path("migration", getppid())
                 _ = try await TenVersions.open(file, 10, options)
             }
-            let version = try FileHeader(Connection(path: path, readOnly: true, busyTimeout: 1), newest: 99).version
+            let version = try FileHeader(Connection(path: path, readOnly: true, busyTimeout: .seconds(1)), newest: 99)
+                .version
             #expect(version == 5)
             let store = try await TenVersions.open(path, 10)
             #expect(try await TenVersions.library(store) == library)
@@ -214,7 +215,9 @@ extension StoredValue {
             }
             task.withLock { task in task = Task { try await TenVersions.open(path, 10, cancelling) } }
             await #expect(throws: CancellationError.self) { try await task.withLock { $0 }?.value }
-            #expect(try FileHeader(Connection(path: path, readOnly: true, busyTimeout: 1), newest: 99).version == step)
+            #expect(
+                try FileHeader(Connection(path: path, readOnly: true, busyTimeout: .seconds(1)), newest: 99).version
+                    == step)
         }
         let seen = Locked<[String: [Double]]>([:])
         let last = try await TenVersions.open(

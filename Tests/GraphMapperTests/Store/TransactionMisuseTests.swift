@@ -26,7 +26,7 @@ private let uses: [@Sendable (WriteTransaction) async throws -> Void] = [
     { _ = try await $0.rows("SELECT 1") }, { _ = try await $0.changeRecords() },
     { _ = try await $0.search(Query(Paper.self), for: .words("a")) },
     { _ = try await $0.page(Query(Paper.self), size: 1) },
-    { _ = try await $0.values(Paper.self, \.scan, ids: [1]) }, { try await $0.insert(Paper(id: 7)) },
+    { _ = try await $0.lazyValues(Paper.self, \.scan, ids: [1]) }, { try await $0.insert(Paper(id: 7)) },
     { try await $0.insert(contentsOf: [Paper(id: 7)]) }, { try await $0.insert(Paper.self) { Paper(id: $0) } },
     { try await $0.upsert(Paper(id: 7)) }, { try await $0.upsert(contentsOf: [Paper(id: 7)]) },
     { try await $0.apply(Patch(Paper.self, 1).set(\.text, "x")) }, { try await $0.delete(Paper.self, 1) },

@@ -76,7 +76,7 @@ private struct Letter: StoredRecord, Hashable {
                 try ensure(rows.removeValue(forKey: found.id) == found, "\(found)")
             }
             try ensure(rows.isEmpty)
-            try ensure(try await store.values(Letter.self, \.body, ids: bodies.keys) == bodies)
+            try ensure(try await store.lazyValues(Letter.self, \.body, ids: bodies.keys) == bodies)
         }
     }
 
@@ -106,7 +106,7 @@ private struct Letter: StoredRecord, Hashable {
             #expect(try await tx.upsert(letter("b", 2), policy: .all, only: [\.weight]) == .updated(["weight"]))
             #expect(try await tx.upsert(contentsOf: [letter("c", 3)], only: []) == [.unchanged])
             #expect(try await tx.find(Letter.self, 1)?.title == "a")
-            #expect(try await tx.value(Letter.self, \.body, 1) == "a")
+            #expect(try await tx.lazyValue(Letter.self, \.body, 1) == "a")
         }
         await #expect {
             try await store.write { try await $0.upsert(letter("b", 1), only: [\.title.count]) }

@@ -1,0 +1,63 @@
+/// Read connections, made as needed and kept; tasks that wait for one are served in the order of arrival.
+final class ReaderPool: Sendable {
+    /// Kept so that it closes last: only a connection that may write folds the log into the file and removes it.
+    private let writer: Connection
+    private let permits: AsyncSemaphore
+    private let connect: @Sendable () throws -> Connection
+    private let limit: Int
+    private let idle = Locked<[Connection]>([])
+    private let isPaused = Locked(false)
+
+    init(beside writer: Connection, limit: Int, connect: @escaping @Sendable () throws -> Connection) {
+        self.writer = writer
+        self.limit = max(1, limit)
+        permits = AsyncSemaphore(limit: limit)
+        self.connect = connect
+    }
+
+    deinit { idle.withLock { $0.removeAll() } }
+
+    /// A connection, as soon as one is free.
+    ///
+    /// - Throws: `CancellationError` if the task is cancelled; what connecting throws.
+    func take() async throws -> Connection {
+        try await permits.enterUnlessCancelled()
+        return try connection()
+    }
+
+    /// A connection without waiting: if all are in use, one more, which is not to be given back.
+    ///
+    /// - Throws: ``StoreError`` of kind `busy` while nobody is to read.
+    func takeNow() throws -> (connection: Connection, isExtra: Bool) {
+        if isPaused.withLock({ $0 }) {
+            throw StoreError(.busy, "the store is suspended; resume it before it is read without waiting")
+        }
+        return permits.enterNow() ? (try connection(), false) : (try connect(), true)
+    }
+
+    func give(_ connection: Connection) {
+        idle.withLock { $0.append(connection) }
+        permits.leave()
+    }
+
+    /// Waits until nobody reads, and lets nobody in.
+    func pause() async {
+        isPaused.withLock { $0 = true }
+        for _ in 0..<limit { await permits.enter() }
+    }
+
+    /// Lets those in who wait.
+    func resume() {
+        isPaused.withLock { $0 = false }
+        for _ in 0..<limit { permits.leave() }
+    }
+
+    /// For who has a permit.
+    private func connection() throws -> Connection {
+        if let connection = idle.withLock({ $0.popLast() }) { return connection }
+        do { return try connect() } catch {
+            permits.leave()
+            throw error
+        }
+    }
+}
