@@ -18,7 +18,7 @@ extension Load {
         let chosen = ConflictReport.choices(roots.map { (D.self, $0) }, self, isFirst: policy == .first)
         guard !chosen.isEmpty else { return nil }
         let load = Load(core, scope, merge: merge)
-        for (type, dto) in chosen { if let table = core.tables[TypeKey(type)] { load.phase(of: table).prefer(dto) } }
+        for (type, dto) in chosen { if let table = core.erasedTable(type) { load.phase(of: table).prefer(dto) } }
         return load
     }
 

@@ -1,6 +1,6 @@
 /// What a load does first: it takes DTOs in, and follows their links, until everything is here.
 extension LoadBatch: LoadPhase {
-    var table: AnyTable { entities }
+    var table: any ErasedTable { entities }
     var recordType: ObjectIdentifier { ObjectIdentifier(D.self) }
     var hasUnexpanded: Bool { expanded < arrived.count || !copies.isEmpty }
     var hasRequests: Bool { !wanted.isEmpty || !requests.isEmpty }

@@ -12,7 +12,7 @@ import Foundation
     @usableFromInline final let snapshotRows: AnyRecordBuffer
     /// The DTOs of the load, by index.
     @usableFromInline final let incomingRows: AnyRecordBuffer
-    /// Where the batch stands among those of the load.
+    /// Where the DTO's table stands among those of the session.
     @usableFromInline final let place: Int
     /// Whether the DTOs are not stored, but others of their model are.
     @usableFromInline final let isPayload: Bool
@@ -26,15 +26,19 @@ import Foundation
     @exclusivity(unchecked) @usableFromInline final var edges: [ContiguousArray<Int32>]
     /// For each entry, how many of `arrived` have had their links followed: always the first ones.
     @exclusivity(unchecked) @usableFromInline final var followed: [Int]
+    /// Slots of objects that the load leaves alone: new ones of the app's, whose rows turn out to be there.
+    @exclusivity(unchecked) @usableFromInline final var untouched: Set<Int> = []
     /// The slot of each index, once its model is made.
     @exclusivity(unchecked) @usableFromInline final var slots: ContiguousArray<Int32> = []
 
-    init(_ load: Load, _ table: AnyTable, _ incoming: AnyRecordBuffer, entryCount: Int) {
+    init<D: Mappable>(_ load: Load, _ table: EntityTable<D>)
+    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        let entryCount = table.mapping.steps.count
         self.load = load
         core = load.core
         held = table.held
         snapshotRows = table.snapshotRows
-        incomingRows = incoming
+        incomingRows = RecordBuffer<D>()
         place = table.place
         isPayload = table.isPayload
         edges = Array(repeating: [], count: entryCount)
@@ -53,7 +57,7 @@ import Foundation
         for index in arrived.prefix(followed[entry]) {
             let slot = Int(slots[Int(index)])
             let range = edges(incomingRows.address(Int(index)))
-            guard let object = held.models[slot] else { continue }
+            guard let object = held.models[slot], untouched.isEmpty || !untouched.contains(slot) else { continue }
             if isPayload || snapshotRows.has(slot),
                 try isPayload || !isClean(snapshotRows.address(slot), object, core),
                 load.keepsLink(self, entry, slot, object)
@@ -101,7 +105,7 @@ import Foundation
         name = D.schema.name
         (idOffset, readID, isSameDTO, makeModel) = (table.idOffset, table.readID, table.isSameDTO, table.makeModel)
         self.noteCopy = noteCopy
-        super.init(load, table, RecordBuffer<D>(), entryCount: table.mapping.steps.count)
+        super.init(load, table)
     }
 
     // MARK: Gathering
@@ -192,6 +196,7 @@ import Foundation
             return
         }
         guard incomingRows.has(Int(index)) else { throw dangling(id) }
+        if IDKey(id) != IDKey(id) { throw unequal(id) }
         do {
             let model = try makeModel(incomingRows.address(Int(index)), core)
             slots[Int(index)] = Int32(truncatingIfNeeded: identity.register(id, model))
@@ -217,6 +222,13 @@ import Foundation
     @inlinable @inline(__always) final func linkedObject(_ edge: Int32) throws -> AnyObject {
         guard let object = identity.models[Int(slots[Int(edge)])] else { throw dangling(ids[Int(edge)]) }
         return object
+    }
+
+    /// A key that is not equal to itself can never be found again.
+    @usableFromInline final func unequal(_ id: ID) -> GraphError {
+        GraphError(
+            .misuse, "\(id) is no key, since it is not equal to itself; give the object another", type: name,
+            id: "\(id)")
     }
 
     @usableFromInline final func dangling(_ id: ID) -> GraphError {

@@ -6,7 +6,7 @@
     /// How far links are followed.
     let scope: Loading
     /// Who wins where the app and another writer have changed one property; nil for the app.
-    let merge: ((Conflict) -> Conflict.Resolution)?
+    let merge: ((Conflict) throws -> Conflict.Resolution)?
     /// How many links away from the roots the load has come.
     private(set) var level = 0
     /// Called when everything is gathered and made, before any model is touched.
@@ -17,7 +17,7 @@
     /// By the places of the session's tables.
     private var phases: [(any LoadPhase)?]
 
-    init(_ core: SessionCore, _ scope: Loading = .all, merge: ((Conflict) -> Conflict.Resolution)? = nil) {
+    init(_ core: SessionCore, _ scope: Loading = .all, merge: ((Conflict) throws -> Conflict.Resolution)? = nil) {
         self.core = core
         self.scope = scope
         self.merge = merge
@@ -57,22 +57,22 @@
     }
 
     @usableFromInline func newBatch(_ type: Any.Type) throws -> AnyLoadBatch {
-        guard let table = core.tables[TypeKey(type)] else { throw core.missing(type) }
+        guard let table = core.erasedTable(type) else { throw core.missing(type) }
         return phase(of: table)
     }
 
     /// The batch of a table.
-    func phase(of table: AnyTable) -> any LoadPhase {
+    func phase(of table: any ErasedTable) -> any LoadPhase {
         if let known = phases[table.place] { return known }
         let batch = table.newBatch(self)
         add(batch, TypeKey(table.dtoType))
         return batch
     }
 
-    func phase(ofType type: any DTO.Type) -> (any LoadPhase)? { core.tables[TypeKey(type)].map { phase(of: $0) } }
+    func phase(ofType type: any DTO.Type) -> (any LoadPhase)? { core.erasedTable(type).map { phase(of: $0) } }
 
     /// The batch of a table, if the load has come to its type.
-    func known(_ table: AnyTable) -> (any LoadPhase)? { phases[table.place] }
+    func known(_ table: any ErasedTable) -> (any LoadPhase)? { phases[table.place] }
 
     private func add(_ batch: any LoadPhase, _ type: TypeKey) {
         batches[type] = batch
@@ -156,6 +156,7 @@
         for batch in batches { try batch.checkGathered() }
         do {
             try make(batches)
+            for batch in batches { try batch.resolveEdits() }
             try core.quietly { try beforeTouching?() }
         } catch {
             for batch in batches { batch.unmake() }
@@ -191,6 +192,8 @@
         let hasVanished = batches.contains { $0.hasVanishing }
         for batch in batches { try batch.finish() }
         for batch in batches { batch.tellPayloads() }
+        for batch in batches { batch.sortOwners() }
+        for batch in batches { batch.followReloaded() }
         if hasVanished { core.dropVanished() }
     }
 }

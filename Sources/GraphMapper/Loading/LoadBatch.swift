@@ -20,6 +20,16 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     var requests: [Request<D>] = []
     /// What the load has asked for and not got, although the session has it.
     var vanishing: [D.ID] = []
+    /// By the model's property, the slots of objects whose link stays one that was not loaded.
+    var unloaded: [AnyKeyPath: [Int]] = [:]
+    /// By foreign key, the owners of objects that were read again.
+    var reorderedOwners: [AnyKeyPath: Set<Int>] = [:]
+    /// By slot, the foreign keys of objects that both the app and another writer have given to others.
+    var keptKeys: [Int: Set<AnyKeyPath>] = [:]
+    /// By slot, the entries of what the app and another writer have both changed, and what the load was told to settle.
+    var settled: [Int: Set<AnyKeyPath>] = [:]
+    /// What becomes of values that both have changed, by slot and entry.
+    var resolutions: [Int: [Int: (conflict: Conflict, resolution: Conflict.Resolution)]] = [:]
     /// What payloads of the load do to what earlier ones have said.
     var provenance = LoadProvenance<D>()
 

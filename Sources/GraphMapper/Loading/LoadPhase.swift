@@ -2,7 +2,7 @@
 protocol LoadPhase: AnyLoadBatch {
     var name: String { get }
     var recordType: ObjectIdentifier { get }
-    var table: AnyTable { get }
+    var table: any ErasedTable { get }
 
     // Gathering.
     var hasUnexpanded: Bool { get }
@@ -14,6 +14,8 @@ protocol LoadPhase: AnyLoadBatch {
     var namedIDs: Any { get }
     /// The ids of the DTOs that have come, a `ContiguousArray`.
     var arrivedIDs: Any { get }
+    /// Lets the load take an object for that of a DTO, if it has one of its id.
+    func adopt(_ object: AnyObject)
     /// Takes this copy of an object before all others.
     func prefer(_ dto: Any)
     /// Lets copies that differ from the first be.
@@ -64,12 +66,18 @@ protocol LoadPhase: AnyLoadBatch {
     func needsCycle() -> GraphError
     /// What the initializer of the object with this id waits for.
     func need(of id: String) -> NotYet?
+    /// Asks what becomes of values that both the app and another writer have changed.
+    func resolveEdits() throws
     func readFields() throws
     func linkModels() throws
     /// Moves objects that another writer has given to other owners between these owners' links.
     func moveReassigned()
     /// Whether the link of an entry keeps what the model has, which is noted.
     func keepsLink(_ entry: Int, _ slot: Int, _ model: AnyObject) -> Bool
+    /// Puts the links of the owners of what was read into their order.
+    func sortOwners()
+    /// Gives back-references that lead to evicted objects those that were made in their place.
+    func followReloaded()
     /// Lets the DTOs of the load become the snapshots.
     func finish() throws
     /// Tells the payloads of the models what they have by now.

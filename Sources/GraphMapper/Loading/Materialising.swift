@@ -71,7 +71,7 @@ extension LoadBatch {
         let id = "\(ids[Int(first)])"
         var path = ["\(D.schema.name)(\(id))"]
         var next = need(of: id)
-        while let need = next, let table = core.tables[TypeKey(need.type)] {
+        while let need = next, let table = core.erasedTable(need.type) {
             let step = "\(table.name)(\(need.id))"
             let isSeen = path.contains(step)
             path.append(step)
@@ -96,11 +96,12 @@ extension LoadBatch {
 
     func readFields() throws {
         entities.grow(to: held.models.count)
+        findUntouched()
         let isShared = core.isShared(entities) || isPayload
         let (readAll, snapshots, incoming) = (mapping.readAll, snapshotRows, incoming)
         for index in arrived {
             let slot = Int(slots[Int(index)])
-            guard let model = model(at: slot) else { continue }
+            guard let model = model(at: slot), untouched.isEmpty || !untouched.contains(slot) else { continue }
             let dto = incoming.pointer(Int(index))
             let isOld = snapshots.isThere[slot]
             if !isOld, !isShared || !entities.isKnownElsewhere(slot) {
@@ -113,6 +114,18 @@ extension LoadBatch {
         }
     }
 
+    /// Finds the objects that the app has added, and whose rows are there all the same: that is for a save to settle.
+    private func findUntouched() {
+        guard !isPayload, !entities.added.isEmpty else { return }
+        for index in arrived {
+            let slot = Int(slots[Int(index)])
+            guard !snapshots.has(slot), let model = model(at: slot), entities.added.contains(model),
+                !entities.isKnownElsewhere(slot)
+            else { continue }
+            untouched.insert(slot)
+        }
+    }
+
     /// Reads a DTO into a model that has been read before, by this table or by another one.
     private func readAgain(_ dto: UnsafePointer<D>, _ slot: Int, _ model: D.Model, isOld: Bool) throws {
         try mapping.steps.withAddress { steps in
@@ -121,11 +134,12 @@ extension LoadBatch {
                 if !isOld {
                     if !entities.isHeld(step.pointee, slot, model) { try read(dto, model) }
                 } else if entities.isUnedited(step.pointee.isClean, slot, model)
+                    || !entities.bases.isEmpty && entities.isUnedited(step.pointee, slot, model)
                     || entities.isSaidElsewhere(step.pointee, slot)
                 {
                     try read(dto, model)
                 } else {
-                    try settle(step.pointee, slot, model, dto, read)
+                    try applyResolution(step - steps, slot, model, dto, read)
                 }
             }
         }
@@ -140,12 +154,19 @@ extension LoadBatch {
                 try step.linkKnown?(self, count, load)
             }
             guard let link = step.link, count > 0 else { continue }
-            let putBack = (step.isOnDemand ? setAside(step) : []) + holdLinks(step)
+            let putBack = setAside(step) + holdLinks(step)
             try link(self, index, load)
             for put in putBack { put() }
             masks[count, default: 0] |= step.bit
         }
         for (count, mask) in masks { markFilled(mask, count) }
+        for (path, slots) in unloaded {
+            guard let step = mapping.steps.first(where: { $0.modelPath == path }) else { continue }
+            for slot in slots {
+                entities.filled[slot] &= ~step.bit
+                if let inverse = step.inverse { entities.target(step)?.forgetHeld(by: slot, inverse) }
+            }
+        }
     }
 
     /// Takes what the app has put into links that it had not loaded out of the way of a load.
@@ -180,7 +201,9 @@ extension LoadBatch {
     }
 
     private func markFilled(_ mask: UInt64, _ count: Int) {
-        for index in arrived.prefix(count) { entities.filled[Int(slots[Int(index)])] |= mask }
+        for index in arrived.prefix(count) where untouched.isEmpty || !untouched.contains(Int(slots[Int(index)])) {
+            entities.filled[Int(slots[Int(index)])] |= mask
+        }
     }
 
     func finish() throws {
@@ -191,8 +214,11 @@ extension LoadBatch {
         noteGaps()
         noteElsewhere()
         trackArrived()
+        if !isPayload, core.hasBacking { try keepBases() }
         let (snapshots, incoming) = (snapshotRows, incomingRows)
-        for index in arrived { incoming.move(Int(index), to: snapshots, at: Int(slots[Int(index)])) }
+        for index in arrived where untouched.isEmpty || !untouched.contains(Int(slots[Int(index)])) {
+            incoming.move(Int(index), to: snapshots, at: Int(slots[Int(index)]))
+        }
     }
 
     var hasVanishing: Bool { !vanishing.isEmpty }
@@ -228,7 +254,7 @@ extension LoadBatch {
             let slot = Int(slots[Int(index)])
             let range = start..<start + withDTO(index, count)
             start = range.upperBound
-            guard let model = model(at: slot) else { continue }
+            guard let model = model(at: slot), untouched.isEmpty || !untouched.contains(slot) else { continue }
             if snapshots.has(slot) || isPayload, try isPayload || !isClean(snapshots.pointer(slot), model, core),
                 keeps(step, slot, model)
             {

@@ -62,7 +62,7 @@ extension StepTasks {
                 return stored
             }
             // Nobody holds any, and it names whom it was loaded with.
-            if let stored, let slot, inverseIndex.held.isEmpty, let named = model(object),
+            if let stored, let slot, inverseIndex.isEmpty, let named = model(object),
                 owners.identity.deleted.isEmpty,
                 inverseIndex.owner(of: slot) == nil, let known = inverseIndex.name(of: slot),
                 owners.model(at: known) === named,
@@ -113,7 +113,7 @@ extension StepTasks {
             }
             for index in batch.arrived.prefix(batch.followed[index]) {
                 let slot = Int(batch.slots[Int(index)])
-                guard let object = batch.model(at: slot) else { continue }
+                guard let object = batch.model(at: slot), !batch.untouched.contains(slot) else { continue }
                 if batch.snapshots.has(slot), !isUntouched(slot, object) {
                     let ref = batch.withDTO(index, get)
                     noteAgreement(model(object), ref, slot, inverseIndex, owners)
@@ -252,7 +252,8 @@ extension StepTasks {
                 if let slot { noteAgreement(nil, stored, slot, inverseIndex, owners) }
                 return nil
             }
-            if !areSame(id(named), stored?.id), inverseIndex.isWalked, owners.knownSlot(of: named) == nil,
+            if owners.isOther(named) { throw owners.claimedTwice(named) }
+            if !areSame(id(named), stored?.id), inverseIndex.walk != nil, owners.knownSlot(of: named) == nil,
                 !owners.identity.isEvicted(named)
             {
                 throw GraphError(
@@ -265,7 +266,8 @@ extension StepTasks {
             return Ref(id(named))
         }
         guard let kept, claimed == nil else { return kept }
-        let hasLetGo = owners.identity.slot(kept.id).map { inverseIndex.hasLetGo($0, of: object) } ?? false
+        let hasLetGo =
+            slot.flatMap { slot in owners.identity.slot(kept.id).map { inverseIndex.hasLetGo($0, of: slot) } } ?? false
         return hasLetGo ? nil : kept
     }
 

@@ -11,7 +11,7 @@ extension Field where D.ID == V, V == W, V: FixedWidthInteger {
     public var generated: Self {
         var step = step.tasks
         guard let raw = step.idOf, let path = step.modelPath as? ReferenceWritableKeyPath<D.Model, V> else {
-            step.mistake = "the id that the database is to give is a let of the model; make it a var"
+            step.diagnostic = "the id that the database is to give is a let of the model; make it a var"
             return Self(step)
         }
         let keys = GeneratedKeys<D.Model, V>()

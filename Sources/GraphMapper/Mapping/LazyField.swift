@@ -70,7 +70,10 @@ extension StepTasks {
 extension EntityTable {
     /// Whether the model has what it had when its row came without the value.
     @usableFromInline func isUnread<V: Storable>(_ path: AnyKeyPath, _ object: D.Model, _ now: V) throws -> Bool {
-        guard let slot = knownSlot(of: object), let old = baselines[path]?[slot] as? Lazy<V> else { return false }
+        guard let slot = knownSlot(of: object), let old = baselines[path]?[slot] as? Lazy<V> else {
+            // An object whose row was found by a save has never read the value: nil in it says nothing.
+            return now.storedValues.allSatisfy { $0 == .null }
+        }
         return old.value.map { V.isSame($0, now) } ?? false
     }
 }

@@ -180,39 +180,61 @@ extension StepTasks {
                 next[Int(index)] = first[Int(place)]
                 first[Int(place)] = index
             }
-            let merge = inverseIndex.held.isEmpty ? nil : HeldMerge(batch.entities, targets.entities, inverseIndex, get)
+            let merge = OwnedLinkMerge(batch.entities, targets.entities, inverseIndex, get)
+            let hasEdits = !inverseIndex.isEmpty
+            let order = batch.mapping.steps[step].childOrder.map { unsafeDowncast($0, to: ChildOrder<C>.self) }
             for index in batch.arrived.prefix(batch.followed[step]) {
                 let slot = Int(batch.slots[Int(index)])
-                guard let object = batch.model(at: slot) else { continue }
-                var models: [C.Model] = []
+                guard let object = batch.model(at: slot), !batch.untouched.contains(slot) else { continue }
+                var children: [Int32] = []
                 var child = first[Int(index)]
                 while child >= 0 {
-                    models.append(try targets.linked(child))
+                    children.append(child)
                     child = next[Int(child)]
                 }
-                set(object, merge?.merged(models, slot, object) ?? models)
+                if children.count > 1 { order?.sort(&children) { targets.incoming.pointer(Int($0)) } }
+                var models: [C.Model] = []
+                models.reserveCapacity(children.count)
+                for child in children { models.append(try targets.linked(child)) }
                 // Of several rows that point to the owner, a link to one holds the first, and lets go of none.
-                inverseIndex.fill(slot, isList ? models : Array(models.prefix(1)))
+                if hasEdits || batch.snapshots.has(slot) {
+                    let merged = merge.merged(models, slot, object)
+                    set(object, merged.link)
+                    inverseIndex.fill(slot, isList ? merged.base : Array(merged.base.prefix(1)))
+                } else {
+                    set(object, models)
+                    inverseIndex.fill(slot, inverseIndex.slots(of: isList ? models : Array(models.prefix(1))))
+                }
             }
         }
         step.visit = { object, slot, core in
             let targets = try core.table(C.self)
             let inverseIndex = targets.inverseIndex(foreignKey)
+            guard let walk = inverseIndex.walk else { return }
             let children = get(unsafeDowncast(object, to: D.Model.self))
-            for child in children where !targets.isDeleted(child) {
+            let left = targets.hasNoDeletions ? children : children.filter { !targets.isDeleted($0) }
+            var slots: [Int32] = []
+            slots.reserveCapacity(left.count)
+            for child in left {
                 let childSlot = try targets.slot(of: child)
+                // One that was evicted stays where it was, and cannot be given to anybody.
                 guard childSlot >= 0 else {
-                    if inverseIndex.held(slot, child) { continue }
-                    throw targets.evicted(child)
+                    guard inverseIndex.held(slot, child) else { throw targets.evicted(child) }
+                    slots += inverseIndex.slots(of: [child])
+                    continue
                 }
-                if let other = inverseIndex.claim(childSlot, owner: slot) {
+                slots.append(Int32(truncatingIfNeeded: childSlot))
+                if let other = walk.claim(childSlot, owner: slot) {
                     throw try core.table(D.self).twoOwners(
                         other, slot, of: "\(targets.mapping.idOf(child))", C.schema.name)
                 }
             }
-            inverseIndex.note(
-                slot, targets.identity.deleted.isEmpty ? children : children.filter { !targets.isDeleted($0) },
-                isNew: try !core.table(D.self).snapshots.has(slot))
+            let owners = try core.table(D.self)
+            let isNew = !owners.snapshots.has(slot)
+            if !isNew, !left.isEmpty, !inverseIndex.isFilled(slot) {
+                try owners.checkOwned(by: slot, slots, targets, to, key)
+            }
+            inverseIndex.note(slot, left, slots, isNew: isNew)
         }
         return step
     }

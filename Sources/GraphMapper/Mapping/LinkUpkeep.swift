@@ -84,6 +84,7 @@ extension StepTasks {
         var step = StepTasks<D>()
         step.modelPath = to
         step.inverse = foreignKey
+        if isList { step.childOrder = ChildOrder<C>() }
         step.targets = [C.self]
         step.isMany = isList
         step.gather = { batch, range, _, load in
@@ -114,9 +115,10 @@ extension StepTasks {
                 counts[index, default: 0] += 1
             }
         }
-        step.attach = { core in attach(C.self, foreignKey, key, get, set, core, isList: isList) }
+        step.attach = { core in attach(C.self, foreignKey, to, key, get, set, core, isList: isList) }
         step.restoreHeld = { table, slots, core in restoreHeld(table, slots, foreignKey, key, get, set, core) }
-        step.setAside = { object, _, _ in setAside(object, get, set) }
+        // A link to one that the app has set is not appended to: a load keeps it.
+        if isList { step.setAside = { object, _, _ in setAside(object, get, set) } }
         step.freeze = { freeze($0, get, set) }
         return step
     }
@@ -187,25 +189,34 @@ extension StepTasks {
 
     /// Lets the inverseIndex of a foreign key change the link from its other side.
     @usableFromInline static func attach<C: Mappable>(
-        _: C.Type, _ foreignKey: AnyKeyPath, _ key: @escaping (UnsafePointer<C>) -> D.ID?,
+        _: C.Type, _ foreignKey: AnyKeyPath, _ path: AnyKeyPath, _ key: @escaping (UnsafePointer<C>) -> D.ID?,
         _ get: @escaping (D.Model) -> [C.Model], _ set: @escaping (D.Model, [C.Model]) -> Void, _ core: SessionCore,
         isList: Bool
     ) where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
         guard let table = core.knownTable(D.self), let targets = core.knownTable(C.self) else { return }
-        targets.inverseIndex(foreignKey).isList = isList
-        targets.inverseIndex(foreignKey).owner = { [unowned table] row in
-            key(row.assumingMemoryBound(to: C.self)).flatMap(table.identity.slot)
-        }
-        targets.inverseIndex(foreignKey).linked = { [unowned table] owner in
-            table.model(at: owner).map { table.isDeleted($0) ? [] : get($0) } ?? []
-        }
-        targets.inverseIndex(foreignKey).edit = { [unowned table] owner, leaving, coming in
-            guard let object = table.model(at: owner) else { return }
-            let coming = coming.compactMap { $0 as? C.Model }
-            set(object, get(object).filter { !leaving.contains(ObjectIdentifier($0)) } + coming)
-            // A link to one object takes the first.
-            if let last = coming.last, !get(object).contains(where: { $0 === last }) { set(object, [last]) }
-        }
+        let order = table.mapping.steps.first { $0.modelPath == path && $0.inverse == foreignKey }?.childOrder
+        targets.inverseIndex(foreignKey).link = OwnerLink(
+            isList: isList,
+            edit: { [unowned table] owner, leaving, coming in
+                guard let object = table.model(at: owner) else { return }
+                let coming = coming.compactMap { $0 as? C.Model }
+                set(object, get(object).filter { !leaving.contains(ObjectIdentifier($0)) } + coming)
+                // A link to one object takes the first.
+                if let last = coming.last, !get(object).contains(where: { $0 === last }) { set(object, [last]) }
+            },
+            owner: { [unowned table] row in key(row.assumingMemoryBound(to: C.self)).flatMap(table.identity.slot) },
+            linked: { [unowned table] owner in
+                table.model(at: owner).map { table.isDeleted($0) ? [] : get($0) } ?? []
+            }, object: { [unowned targets] slot in targets.model(at: slot) },
+            sort: { [unowned table, unowned targets] owner, slots in
+                guard let object = table.model(at: owner), let order = order as? ChildOrder<C> else { return }
+                var sorted = slots.filter { targets.snapshots.has(Int($0)) }
+                order.sort(&sorted) { targets.snapshots.pointer(Int($0)) }
+                let sortedObjects = sorted.compactMap { targets.model(at: Int($0)) }
+                let known = Set(sortedObjects.map(ObjectIdentifier.init))
+                // What the app has put there stays behind.
+                set(object, sortedObjects + get(object).filter { !known.contains(ObjectIdentifier($0)) })
+            })
     }
 
     /// Makes links as the snapshots of their targets say.
@@ -219,7 +230,8 @@ extension StepTasks {
         var byOwner: [IDKey<D.ID>: [C.Model]] = [:]
         let changed = slots.filter { slot in
             guard let object = table.model(at: slot) else { return false }
-            return inverseIndex.isFilled(slot) ? inverseIndex.isChanged(slot, get(object)) : !get(object).isEmpty
+            return inverseIndex.isFilled(slot)
+                ? inverseIndex.isChanged(slot, get(object) as [AnyObject]) : !get(object).isEmpty
         }
         guard !changed.isEmpty else { return }
         for slot in targets.snapshots.indices {
@@ -240,49 +252,8 @@ extension StepTasks {
             }
             let children = byOwner[IDKey(id)] ?? []
             set(object, children)
-            inverseIndex.fill(slot, inverseIndex.isList ? children : Array(children.prefix(1)))
+            inverseIndex.fill(
+                slot, inverseIndex.slots(of: inverseIndex.link?.isList != false ? children : Array(children.prefix(1))))
         }
-    }
-}
-
-/// The notes of a session: who was named by a back-reference, and who is let go of.
-extension InverseIndex {
-    /// Whether the owner's link has been filled, so that what it holds is all that there is.
-    @usableFromInline func isFilled(_ owner: Int) -> Bool { held[owner] != nil }
-
-    /// Whether the owner's link held the object when it was last filled or saved.
-    @usableFromInline func held(_ owner: Int, _ object: AnyObject) -> Bool {
-        held[owner]?.contains(ObjectIdentifier(object)) ?? false
-    }
-
-    /// Notes the owner that an object's back-reference was set to by the session; -1 for none.
-    @inlinable @inline(__always) func name(_ object: Int, owner: Int) {
-        while named.count <= object { named.append(-1) }
-        named[object] = Int32(truncatingIfNeeded: owner)
-    }
-
-    /// The owner that the session set an object's back-reference to.
-    @inlinable func name(of object: Int) -> Int? {
-        object < named.count && named[object] >= 0 ? Int(named[object]) : nil
-    }
-
-    /// Notes that an object, whose back-reference alone has given it another owner, moves between the owners' links.
-    @usableFromInline func move(_ object: AnyObject, from old: Int?, to new: Int?) {
-        if let old, old != new { moves[old, default: Moves()].leaving.insert(ObjectIdentifier(object)) }
-        if let new { moves[new, default: Moves()].coming.append(object) }
-    }
-
-    /// Makes the links agree with the moves, as far as they are filled: each owner's once.
-    func finishMoves() {
-        guard !moves.isEmpty else { return }
-        for (owner, moves) in moves {
-            guard let objects = held[owner] else { continue }
-            let before = Set(objects)
-            let leaving = moves.leaving.intersection(before)
-            let coming = edit == nil ? [] : moves.coming.filter { !before.contains(ObjectIdentifier($0)) }
-            if !leaving.isEmpty || !coming.isEmpty { edit?(owner, leaving, coming) }
-            held[owner] = objects.filter { !leaving.contains($0) } + coming.map(ObjectIdentifier.init)
-        }
-        moves = [:]
     }
 }

@@ -34,7 +34,7 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
     var noteMade: ((D.Model, D.ID) -> Void)?
     @usableFromInline let idOf: (AnyObject) -> D.ID
     private let hasID: Bool
-    let mistakes: [String]
+    let diagnostics: [String]
     /// Calls back when a property of the model is set; nil if nobody listens.
     var track: Tracking<D.Model>.Track?
 
@@ -113,66 +113,66 @@ public struct Mapping<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Ha
             }
         lists = properties.indices.filter { properties[$0].isList }.map { ($0, encoder($0)) }
         self.make = make
-        var mistakes: [String] = []
+        var diagnostics: [String] = []
         let name = D.schema.name
         let keyPath = D.schema.key?.path
         if let id = steps.lazy.compactMap({ $0.property == keyPath ? $0.idOf : nil }).first {
             idOf = id
             hasID = true
         } else {
-            let mistake =
+            let diagnostic =
                 steps.contains { $0.property == keyPath && keyPath != nil }
                 ? "\(name).id: the model keeps it as another type; give the DTO an id of the model's type, and its Field no "
                     + "conversion"
                 : "\(name): no Field(\\.id, …) says where the model keeps its id"
             // Never called: a session with a mistaken mapping has no tables, and `id(of:)` throws.
-            idOf = { _ in preconditionFailure(mistake) }
+            idOf = { _ in preconditionFailure(diagnostic) }
             hasID = false
-            mistakes.append(mistake)
+            diagnostics.append(diagnostic)
         }
         for property in D.schema.properties {
             let count = steps.count { $0.property == property.path }
             if count == 0 {
-                mistakes.append(
+                diagnostics.append(
                     "\(name).\(property.name): no entry of the mapping covers it; Unmapped(…) says so on purpose")
             } else if count > 1 {
-                mistakes.append("\(name).\(property.name): \(count) entries of the mapping cover it")
+                diagnostics.append("\(name).\(property.name): \(count) entries of the mapping cover it")
             }
         }
         for step in steps {
             guard let property = step.property, D.schema.property(at: property) == nil else { continue }
-            mistakes.append("\(name): the mapping has an entry for \(property), which the schema does not read")
+            diagnostics.append("\(name): the mapping has an entry for \(property), which the schema does not read")
         }
         if D.self is AnyObject.Type, objects == nil {
-            mistakes.append("\(name): it is a class, so its schema must say how a blank object is made")
+            diagnostics.append("\(name): it is a class, so its schema must say how a blank object is made")
         }
         for step in steps where !(D.self is AnyObject.Type) && step.offerNested != nil {
             for target in step.targets where target is AnyObject.Type {
-                mistakes.append("\(name): a struct cannot nest \(target), which is a class; use a Ref")
+                diagnostics.append("\(name): a struct cannot nest \(target), which is a class; use a Ref")
             }
         }
-        mistakes += steps.compactMap(\.mistake).map { "\(name): \($0)" }
+        diagnostics += steps.compactMap(\.diagnostic).map { "\(name): \($0)" }
         for (path, group) in Dictionary(grouping: steps.filter { $0.modelPath != nil }, by: \.modelPath)
         where group.count > 1 {
-            mistakes.append("\(name): \(group.count) entries of the mapping set \(path.map { "\($0)" } ?? "?")")
+            diagnostics.append("\(name): \(group.count) entries of the mapping set \(path.map { "\($0)" } ?? "?")")
         }
         for (key, group) in Dictionary(grouping: steps.filter { $0.inverse != nil }, by: \.inverse)
         where group.count > 1 {
-            mistakes.append(
+            diagnostics.append(
                 "\(name): \(group.count) entries of the mapping are the other side of \(key.map { "\($0)" } ?? "?"); "
                     + "a foreign key has one")
         }
         if links.count > 64 {
-            mistakes.append("\(name): it has \(links.count) links; a mapping has at most 64, so split the model")
+            diagnostics.append("\(name): it has \(links.count) links; a mapping has at most 64, so split the model")
         }
-        self.mistakes = D.schema.mistakes + mistakes
+        self.diagnostics = D.schema.diagnostics + diagnostics
     }
 
     /// The id that the model has.
     ///
     /// - Throws: ``GraphError`` of kind `.invalidSchema` if no entry of the mapping says where the model keeps it.
     public func id(of model: D.Model) throws -> D.ID {
-        guard hasID else { throw GraphError(.invalidSchema, mistakes.joined(separator: "\n"), type: D.schema.name) }
+        guard hasID else { throw GraphError(.invalidSchema, diagnostics.joined(separator: "\n"), type: D.schema.name) }
         return idOf(model)
     }
 }
@@ -296,7 +296,7 @@ extension Mapping: AnyMapping {
 
     /// What is wrong with the mapping, in sentences; a link to a type that the session does not map is, too.
     public func validate(in session: SessionCore) -> [String] {
-        mistakes
+        diagnostics
             + steps.flatMap { step in
                 step.targets.compactMap { target in
                     session.tables[TypeKey(target)] == nil

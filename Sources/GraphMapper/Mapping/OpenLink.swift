@@ -217,7 +217,7 @@ where
 
     /// The models whose DTOs are made first.
     @usableFromInline
-    func visitModels(_ object: D.Model, _ core: SessionCore, _ visit: (AnyTable, AnyObject) -> Void) throws {
+    func visitModels(_ object: D.Model, _ core: SessionCore, _ visit: (TableState, AnyObject) -> Void) throws {
         let targets = try core.table(C.self)
         for target in models(object) where !targets.isDeleted(target) { visit(targets, target) }
     }

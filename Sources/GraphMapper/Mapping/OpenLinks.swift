@@ -105,7 +105,7 @@ extension StepTasks {
         step.gap = link.gap(isList, answer)
         if isPartial, C.ID.self == Occurrence.self {
             let name = D.schema.property(at: from)?.name ?? "?"
-            step.mistake = "\(name) lists DTOs without an id as a part; nothing says which of the model's they are"
+            step.diagnostic = "\(name) lists DTOs without an id as a part; nothing says which of the model's they are"
         }
         return step
     }

@@ -65,7 +65,7 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// The nested DTOs, each with its place: for the walk that a conflict costs.
     @usableFromInline var nested: ((D, (any DTO.Type, Any, String) -> Void) -> Void)?
     /// The models whose DTOs the model's DTO holds, each with its table.
-    @usableFromInline var nestedModels: ((D.Model, SessionCore, (AnyTable, AnyObject) -> Void) throws -> Void)?
+    @usableFromInline var nestedModels: ((D.Model, SessionCore, (TableState, AnyObject) -> Void) throws -> Void)?
     /// The same for the objects of the load under way: the targets of the object with this token.
     @usableFromInline var linked: ((LoadBatch<D>, Int32, Load, (any DTO.Type, Any, String) -> Void) -> Void)?
     /// The model's property: a load is told by it to follow an on-demand link, and the DTO types of one model know by it
@@ -111,6 +111,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var before: ((EntityTable<D>, Int, SessionCore) -> [AnyObject])?
     /// Whom a back-reference names.
     @usableFromInline var named: ((D.Model) -> AnyObject?)?
+    /// The order of what a link leads to that the other side's foreign key holds, a ``ChildOrder``.
+    @usableFromInline var childOrder: AnyObject?
     /// Whether the property counts the updates of its row.
     @usableFromInline var isVersion = false
     /// What gives objects their ids, if the database does.
@@ -118,7 +120,7 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     /// What keeps the link as it is now: what it answers puts that back.
     @usableFromInline var freeze: ((D.Model) -> () -> Void)?
     /// What is wrong with the entry, in a sentence.
-    @usableFromInline var mistake: String?
+    @usableFromInline var diagnostic: String?
     /// For properties of which a DTO may leave something open.
     @usableFromInline var gap: Gap<D>?
     @usableFromInline init() {}

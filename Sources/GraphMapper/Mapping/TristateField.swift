@@ -1,7 +1,7 @@
 /// Values that a payload may leave out: an unset one leaves the model's property alone, and stays unset on the way back
 /// unless the model's property has changed since.
 ///
-/// They are disfavored so that the compiler explains a mistake in a field by the usual ones.
+/// They are disfavored so that the compiler explains a diagnostic in a field by the usual ones.
 extension Field {
     /// A value as it is; null is nil.
     @inlinable @inline(__always) @_disfavoredOverload

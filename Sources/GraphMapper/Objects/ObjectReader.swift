@@ -182,7 +182,8 @@ extension ObjectReader {
                     !(path is ReferenceWritableKeyPath<D, L>)
                 {
                     recorder.note(
-                        mistake: "\(D.self).\(name): its list is a value that cannot be set; make it a var, or say how")
+                        diagnostic:
+                            "\(D.self).\(name): its list is a value that cannot be set; make it a var, or say how")
                 }
             } else {
                 let answer = try reader.row.answer(name, as: Any.self)

@@ -10,6 +10,9 @@ public struct Conflict: Sendable, Hashable {
         case deletedByOther
         /// The app deletes an object that the other writer has changed.
         case deletedByMe
+        /// The app adds an object whose row is there already. ``Conflict/mine`` and ``Conflict/theirs`` are the values of the
+        /// row's columns in the order of the schema, lists aside.
+        case exists
     }
 
     /// What becomes of a conflict.
@@ -75,6 +78,8 @@ extension Conflict: CustomStringConvertible {
         case .deletedByOther: "\(path): another writer deleted it, this session has changed it"
         case .deletedByMe:
             "\(path): another writer changed \(text(base)) to \(text(theirs)), this session deletes the object"
+        case .exists:
+            "\(path): it is added, but its row is there already: stored is \(text(theirs)), this session has \(text(mine))"
         }
     }
 }
@@ -103,7 +108,9 @@ extension GraphError {
         let list = conflicts.map(\.description).joined(separator: "; ")
         let first = conflicts.first
         self.init(
-            .conflict, "\(list). Refresh and save again, or give save(onConflict:) a policy", type: first?.type,
+            .conflict,
+            "\(list). Settle it by refresh(.merging) or refresh(.discardingChanges), or give save(onConflict:) a policy",
+            type: first?.type,
             id: first?.id, property: first.flatMap { $0.property.isEmpty ? nil : $0.property })
         self.conflicts = conflicts
     }

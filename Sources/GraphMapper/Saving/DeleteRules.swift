@@ -32,7 +32,7 @@ extension Many {
 
 /// An object that a rule deletes. It counts as deleted while a save is planned, and for good when the save succeeds.
 struct RuledOut {
-    let table: AnyTable
+    let table: any ErasedTable
     let object: AnyObject
 }
 
@@ -94,10 +94,10 @@ extension SessionCore {
 
 extension EntityTable {
     /// Deletes an object for the time being; false if it is deleted anyway.
-    func hideObject(_ object: AnyObject) -> Bool {
+    func hide(_ object: AnyObject) -> Bool {
         guard let model = object as? D.Model, !isDeleted(model) else { return false }
         if let slot = knownSlot(of: model), identity.spared.contains(slot) { return false }
-        if let slot = knownSlot(of: model), core.sharing(self).contains(where: { $0.hasSnapshot(slot) }) {
+        if let slot = knownSlot(of: model) {
             identity.deleted.insert(slot)
         } else {
             identity.dropped[ObjectIdentifier(model)] = model
@@ -105,7 +105,7 @@ extension EntityTable {
         return true
     }
 
-    func showObject(_ object: AnyObject) {
+    func show(_ object: AnyObject) {
         guard let model = object as? D.Model else { return }
         if identity.dropped.removeValue(forKey: ObjectIdentifier(model)) != nil { return }
         if let slot = identity.slot(mapping.idOf(model)) { identity.deleted.remove(slot) }
@@ -125,8 +125,8 @@ extension EntityTable {
         D.schema.properties.first { $0.path == step.property }?.name ?? step.modelPath.map { "\($0)" } ?? "?"
     }
 
-    func target(_ step: StepTasks<D>) -> AnyTable? {
-        step.targets.first.flatMap { core.tables[TypeKey($0)] }
+    func target(_ step: StepTasks<D>) -> (any ErasedTable)? {
+        step.targets.first.flatMap { core.erasedTable($0) }
     }
 
     private func checkLoaded(_ step: StepTasks<D>, _ slot: Int?, _ model: D.Model) throws {
@@ -135,7 +135,7 @@ extension EntityTable {
     }
 
     /// What cascades from the deleted objects.
-    func cascading() throws -> [RuledOut] {
+    func dependents() throws -> [RuledOut] {
         var found: [RuledOut] = []
         for step in mapping.steps where step.rule == .cascade {
             guard let linked = step.objects, let table = target(step) else { continue }
@@ -185,12 +185,12 @@ extension EntityTable {
     }
 
     /// What the links that own their targets lead to.
-    func ownedObjects() -> [ObjectIdentifier] {
+    func owned() -> [ObjectIdentifier] {
         mapping.steps.filter { $0.rule == .deleteOrphans }.compactMap(\.objects).flatMap { linkedObjects($0) }
     }
 
     /// Whether the app has given the object, by its back-reference, to somebody else than `owner`.
-    func isMovedAway(_ object: AnyObject, _ inverse: AnyKeyPath?, _ owner: AnyObject) -> Bool {
+    func isMoved(_ object: AnyObject, _ inverse: AnyKeyPath?, _ owner: AnyObject) -> Bool {
         guard let inverse, let model = object as? D.Model, let slot = knownSlot(of: model),
             let step = mapping.steps.first(where: { $0.property == inverse }), let named = step.named?(model),
             let owners = target(step)
@@ -200,7 +200,7 @@ extension EntityTable {
             && snapshot(slot) != nil && !core.isDeletedAnywhere(named)
     }
 
-    func checkDenials() throws {
+    func checkDenied() throws {
         for step in mapping.steps where step.rule == .deny {
             guard let linked = step.objects, let table = target(step) else { continue }
             // Where another object has taken the place, the row stays.

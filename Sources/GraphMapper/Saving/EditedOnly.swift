@@ -15,7 +15,9 @@ extension GraphSession {
     /// links of everything that may point to what is deleted. Complexity: O(1).
     public func edit(_ model: AnyObject) throws {
         try validate()
-        for table in core.order where table.isStored && table.holds(model) { table.markEdited(model) }
+        try confinement.enter {
+            for table in core.order where table.isStored && table.holds(model) { table.markEdited(model) }
+        }
     }
 }
 
@@ -47,19 +49,24 @@ struct PartialWalk {
 }
 
 extension EntityTable {
-    func markAsEdited(_ object: AnyObject) {
+    func markEdited(_ object: AnyObject) {
         guard let model = object as? D.Model else { return }
         editStamp += 1
         edited[ObjectIdentifier(model)] = (model, editStamp)
     }
 
-    func startPartialWalk() {
-        resetWalk()
-        for inverseIndex in inverseIndexes.values { inverseIndex.visited = [] }
+    func startEditedWalk() {
+        startWalk()
+        for inverseIndex in inverseIndexes.values { inverseIndex.walk = OwnershipWalk(isPartial: true) }
         var partial = PartialWalk(firstNew: identity.models.count)
         walked = partial.firstNew
         for (model, _) in edited.values {
             guard let slot = knownSlot(of: model) else { continue }
+            partial.visit(slot)
+            _ = partial.compare(slot)
+        }
+        for object in added {
+            guard let slot = slotOfID(object), identity.models[slot] === object else { continue }
             partial.visit(slot)
             _ = partial.compare(slot)
         }
@@ -68,7 +75,7 @@ extension EntityTable {
     }
 
     /// Visits what is to be visited; true if there was anything.
-    func walkPartially() throws -> Bool {
+    func walkEdited() throws -> Bool {
         try walkAdded()
         var isProgress = false
         while let slot = partial?.next() {
@@ -87,7 +94,7 @@ extension EntityTable {
     /// links have taken or let go of.
     private func reach(_ slot: Int, _ model: D.Model) {
         for step in mapping.steps {
-            guard let target = step.targets.first.flatMap({ core.tables[TypeKey($0)] }) else { continue }
+            guard let target = step.targets.first.flatMap({ core.erasedTable($0) }) else { continue }
             if step.named != nil, let property = step.property {
                 if let owner = inverseIndex(property).name(of: slot) { target.visit(owner) }
                 if let owner = step.named?(model) { target.visit(object: owner) }
@@ -100,15 +107,11 @@ extension EntityTable {
     /// Compares what an owner's link has taken or let go of, if it has changed.
     func compare(heldBy owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) {
         let inverseIndex = inverseIndex(foreignKey)
-        guard inverseIndex.pending[owner] != nil else { return }
-        let now = Set(objects.map(ObjectIdentifier.init))
-        let gone = Set(inverseIndex.held[owner] ?? []).subtracting(now)
-        for object in objects {
-            if let child = object as? D.Model, let slot = knownSlot(of: child) { compare(slot, foreignKey) }
-        }
-        guard !gone.isEmpty else { return }
-        for slot in identity.models.indices {
-            if let child = identity.models[slot], gone.contains(ObjectIdentifier(child)) { compare(slot, foreignKey) }
+        guard inverseIndex.walk?.pending[owner] != nil else { return }
+        let now = inverseIndex.slots(of: objects)
+        for slot in now where slot >= 0 { compare(Int(slot), foreignKey) }
+        for slot in Set(inverseIndex.base[owner] ?? []).subtracting(now) where model(at: Int(slot)) != nil {
+            compare(Int(slot), foreignKey)
         }
     }
 
@@ -116,7 +119,7 @@ extension EntityTable {
         guard partial?.compare(slot) == true else { return }
         // Whoever held it before may hold it still.
         let target = mapping.steps.first { $0.property == foreignKey }?.targets.first
-        guard let owners = target.flatMap({ core.tables[TypeKey($0)] }) else { return }
+        guard let owners = target.flatMap({ core.erasedTable($0) }) else { return }
         if let owner = inverseIndex(foreignKey).name(of: slot) { owners.visit(owner) }
     }
 
@@ -143,20 +146,12 @@ extension EntityTable {
     private func referrers(before end: Int) throws -> [Int] {
         let links = mapping.steps.filter { step in
             step.link != nil
-                && step.targets.contains { core.tables[TypeKey($0)]?.hasDeleted == true }
+                && step.targets.contains { core.erasedTable($0)?.hasDeleted == true }
         }
         guard !links.isEmpty else { return [] }
         return try identity.models.indices.prefix(end).filter { slot in
             guard let model = model(at: slot), snapshots.has(slot) else { return false }
             return try links.contains { try !isClean($0.isClean, slot, model) }
-        }
-    }
-
-    /// What takes the marks of a plan away.
-    func marksTaken() -> () -> Void {
-        let marks = edited.mapValues(\.stamp)
-        return { [self] in
-            for (object, stamp) in marks where edited[object]?.stamp == stamp { edited[object] = nil }
         }
     }
 }

@@ -32,7 +32,7 @@ extension GraphSession {
     ///   is then as before.
     public func changeKey<ID: Storable & Hashable>(of model: AnyObject, to id: ID) async throws {
         try validate()
-        await acquire()
+        try await turn.take()
         defer { release() }
         let table = try core.storedTable(for: model)
         guard let change = try table.keyChange(of: model, to: id) else { return }
@@ -87,7 +87,7 @@ extension EntityTable {
     }
 
     /// How links to this DTO type follow an object that gets another id.
-    func movingLinks(from old: Any, to new: Any) -> MovedLinks? {
+    func movedLinks(from old: Any, to new: Any) -> MovedLinks? {
         guard let old = old as? D.ID, let new = new as? D.ID else { return nil }
         return MovedLinks(D.self, from: old, to: new)
     }

@@ -1,6 +1,6 @@
 /// A new object that is to have a key of the database's.
 struct UnkeyedObject {
-    let table: AnyTable
+    let table: any ErasedTable
     let object: AnyObject
 }
 
@@ -52,7 +52,7 @@ extension EntityTable {
     func takeBackKey(_ object: AnyObject) { if let model = object as? D.Model { keys?.takeBack(model) } }
 
     /// What takes back the keys of objects that were saved since.
-    func keyedSince() -> () -> Void {
+    func rememberKeys() -> () -> Void {
         guard keys != nil else { return {} }
         let stored = Set(
             snapshots.indices.compactMap { !snapshots.has($0) ? nil : identity.models[$0].map(ObjectIdentifier.init) }

@@ -131,7 +131,7 @@ extension GraphSession {
     /// - Throws: what ``save(only:onConflict:)`` throws before it writes.
     public func plan(only scope: SaveScope = .all) async throws -> SavePlan {
         try validate()
-        await acquire()
+        try await turn.take()
         defer { release() }
         let order = try core.plan(scope).order
         guard !order.changes.isEmpty else { return SavePlan(order, []) }

@@ -5,6 +5,9 @@ extension GraphSession {
     /// The outermost one holds one transaction of the backing open: saves in `body` write in it, and loads read from it.
     /// What was edited before, and not saved, stays edited.
     ///
+    /// It has the session's turn: loads and saves of other tasks wait until it has ended. What the app edits while the savepoint
+    /// waits for its turn and for the transaction is no part of it; what it edits between, of objects of the session, is.
+    ///
     /// Complexity: O(objects held) at the start, for finding what is edited.
     ///
     /// - Returns: what `body` returns, once everything is stored.
@@ -12,20 +15,32 @@ extension GraphSession {
     @discardableResult
     public func savepoint<T>(_ body: () async throws -> T) async throws -> T {
         try validate()
-        try notBusy()
-        let memento = try Memento(core)
-        guard let backing else { return try await undoing(memento, body) }
+        try await turn.takeForSavepoint()
+        defer { turn.end() }
+        guard let backing else { return try await undoing(SessionImage(core), body) }
         let outer = nested
-        return try await undoing(memento) {
-            var result: T?
+        var image: SessionImage?
+        var result: T?
+        do {
             try await backing.transaction { sink in
                 nested = Nested(base: backing, sink: sink)
                 defer { nested = outer }
-                result = try await body()
+                // What was done while it waited for the transaction is not the savepoint's.
+                result = try await undoing(SessionImage(core)) { image in
+                    let value = try await body()
+                    image.endWork()
+                    return value
+                } keeping: {
+                    image = $0
+                }
             }
-            guard let result else { throw GraphError(.misuse, "the backing did not run its transaction") }
-            return result
+        } catch {
+            // The end of the transaction has failed.
+            if result != nil { try image?.restore() }
+            throw error
         }
+        guard let result else { throw GraphError(.misuse, "the backing did not run its transaction") }
+        return result
     }
 
     /// Runs `body` inside a transaction that is open already: saves in it write there, and loads read from it. What the
@@ -40,24 +55,41 @@ extension GraphSession {
     @discardableResult
     public func join<T>(_ transaction: any JoinableTransaction, _ body: () async throws -> T) async throws -> T {
         try validate()
-        try notBusy()
-        let memento = try Memento(core)
+        try await turn.takeForSavepoint()
+        defer { turn.end() }
         let outer = nested
-        let result = try await undoing(memento) {
-            try await transaction.savepoint {
-                nested = Nested(base: try required(backing), sink: transaction)
-                defer { nested = outer }
-                return try await body()
+        return try await transaction.savepoint {
+            nested = Nested(base: try required(backing), sink: transaction)
+            defer { nested = outer }
+            return try await undoing(SessionImage(core)) { image in
+                let value = try await body()
+                image.endWork()
+                return value
+            } keeping: { image in
+                transaction.whenUndone { try image.restore() }
             }
         }
-        transaction.whenUndone { try memento.restore() }
-        return result
     }
 
     /// Runs `body`; if it throws, the session and the models' mapped properties are as they were.
-    func undoing<T>(_ memento: Memento, _ body: () async throws -> T) async throws -> T {
+    func undoing<T>(_ image: SessionImage, _ body: () async throws -> T) async throws -> T {
         do { return try await body() } catch {
-            try memento.restore()
+            try image.restore()
+            throw error
+        }
+    }
+
+    /// The same for a body whose work may be undone later: `keeping` is given what does that, once the body has ended well.
+    private func undoing<T>(
+        _ image: SessionImage, _ body: (inout SessionImage) async throws -> T, keeping: (SessionImage) -> Void
+    ) async throws -> T {
+        var image = image
+        do {
+            let value = try await body(&image)
+            keeping(image)
+            return value
+        } catch {
+            try image.restore()
             throw error
         }
     }
@@ -85,69 +117,47 @@ private struct Nested: GraphBacking {
     func statements(for changes: ChangeSet) async throws -> [[String]] { try await sink.texts(of: changes) }
 }
 
-/// What a session knows, and how the edited models are, at one time.
-struct Memento {
-    private let core: SessionCore
-    private let tables: [() -> Void]
-    private let models: [() -> Void]
-    private let keys: [() -> Void]
-
-    init(_ core: SessionCore) throws {
-        self.core = core
-        tables = core.order.map { $0.remember() }
-        keys = core.order.map { $0.rememberKeys() }
-        models = try core.rememberEdits()
-    }
-
-    func restore() throws { try core.quietly { try putBack() } }
-
-    private func putBack() throws {
-        for takeBack in keys { takeBack() }
-        for restore in tables { restore() }
-        // What is edited now goes back to what was read, then what was edited then to what it was. Meanwhile nothing is
-        // deleted: a link to what is would count as empty, and so as unedited.
-        try core.rollBack()
-        for restore in models { restore() }
-        for restore in tables { restore() }
-    }
-}
-
-extension SessionCore {
-    fileprivate func rememberEdits() throws -> [() -> Void] {
-        defer { for table in order { table.endWalk() } }
-        try walk()
-        return order.flatMap { $0.rememberEdited() }
-    }
-}
-
 extension EntityTable {
     /// What puts everything that the table knows back.
     func remembered() -> () -> Void {
         let (slots, models, deleted) = (identity.slots, identity.models, identity.deleted)
         let (dropped, replaced, evicted) = (identity.dropped, identity.replaced, identity.evicted)
         let (rows, filled, added, vanished) = (snapshots.copy(), filled, added, vanished)
-        let (edited, baselines) = (edited, baselines)
+        markTracked()
+        let (edited, baselines, bases) = (edited, baselines, bases)
         let elsewhere = elsewhere
-        let notes = inverseIndexes.mapValues { ($0.held, $0.named) }
+        let notes = inverseIndexes.mapValues(\.notes)
         return { [self] in
             (identity.slots, identity.models, identity.deleted) = (slots, models, deleted)
             (identity.dropped, identity.replaced, identity.evicted) = (dropped, replaced, evicted)
             snapshots.set(to: rows)
             (self.filled, self.added, self.vanished) = (filled, added, vanished)
-            (self.edited, self.baselines) = (edited, baselines)
+            (self.edited, self.baselines, self.bases) = (edited, baselines, bases)
             self.elsewhere = elsewhere
             tracking?.keep(models.lazy.compactMap { $0 })
             for (path, inverseIndex) in inverseIndexes {
-                inverseIndex.endWalk()
-                (inverseIndex.held, inverseIndex.named) = notes[path] ?? ([:], [])
+                inverseIndex.restore(notes[path])
             }
         }
     }
 
+    /// The objects that the next save deletes.
+    var pendingDeletions: [AnyObject] { identity.deleted.compactMap { model(at: $0) } + identity.dropped.values }
+
+    /// What adds and deletes again, once the session is what it was, what is added and deleted now, but for some.
+    func pendingChanges(besides known: Set<ObjectIdentifier>) -> () throws -> Void {
+        let added = added.filter { !known.contains(ObjectIdentifier($0)) }
+        let deleted = pendingDeletions.filter { !known.contains(ObjectIdentifier($0)) }
+        return { [self] in
+            for object in added { try add(object) }
+            for object in deleted { try delete(object) }
+        }
+    }
+
     /// What puts the mapped properties of the objects that are new, deleted or edited back.
-    func editedModels() -> [() -> Void] {
+    func rememberEdited() -> [() -> Void] {
         // A link to what is about to be deleted counts as empty, and so may look unedited.
-        let isDeleting = core.order.contains(where: \.hasDeletions)
+        let isDeleting = core.order.contains(where: \.hasDeleted)
         let edited = identity.models.indices.compactMap { slot -> D.Model? in
             guard let model = model(at: slot) else { return nil }
             let isEdited =

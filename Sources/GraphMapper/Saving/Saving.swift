@@ -1,9 +1,10 @@
 extension GraphSession {
     /// Writes what changed, in one transaction.
     ///
-    /// New objects are inserted. If that fails and rows turn out to be there under their ids, the same transaction that
-    /// looks them up writes what differs as updates instead: whether an object is new is found out, not guessed, and a
-    /// save of objects that are new pays nothing for it. What such an object leaves nil or empty is kept.
+    /// New objects are inserted. If that fails and rows turn out to be there under their ids, these are looked up in the same
+    /// transaction: what a payload has said of a model, or was added with `ifStored: .update`, is written as an update, and
+    /// what it leaves nil or empty in links is kept; of the others, `policy` decides. A save of objects that are new pays
+    /// nothing for it.
     ///
     /// What another writer has changed since the session read it is never overwritten unasked: changes to different
     /// properties of a row merge, as do edits of an ordered list element by element; of the others `policy` decides.
@@ -20,17 +21,17 @@ extension GraphSession {
     public func save(only scope: SaveScope = .all, onConflict policy: ConflictPolicy = .fail) async throws -> ChangeSet
     {
         try validate()
-        await acquire()
+        try await turn.take()
         defer { release() }
         defer { for table in core.order { table.endSparing() } }
         // Objects whose conflict makes them deleted, or not deleted any more.
-        var marks: [SaveAgain] = []
+        var marks: [SaveRetry] = []
         // What undoes that if the save fails.
         var undo: [() -> Void] = []
         do {
             while true {
                 let kept = marks.filter { !$0.isDeleted }.map { (core.order[$0.table], $0.slot) }
-                do { return try await write(scope, policy, reading: kept) } catch let again as SaveAgain {
+                do { return try await write(scope, policy, reading: kept) } catch let again as SaveRetry {
                     guard !marks.contains(where: again.isSame) else { throw GraphError([again.conflict]) }
                     marks.append(again)
                     let table = core.order[again.table]
@@ -47,40 +48,36 @@ extension GraphSession {
 
     /// - Parameter kept: objects that another writer has changed, and that the models take as they are stored.
     private func write(
-        _ scope: SaveScope, _ policy: ConflictPolicy, reading kept: [(table: AnyTable, slot: Int)]
+        _ scope: SaveScope, _ policy: ConflictPolicy, reading kept: [(table: any ErasedTable, slot: Int)]
     ) async throws -> ChangeSet {
-        let plan = try core.plan(scope)
+        let plan = try confinement.enter { try core.plan(scope) }
         guard !plan.order.changes.isEmpty || !kept.isEmpty else {
             core.commit(plan)
             return ChangeSet()
         }
         do {
-            return try await write(policy, reading: kept) { [core] sink in
-                plan.unkeyed.isEmpty ? plan : try await core.plan(scope, in: sink)
-            }
-        } catch let again as SaveAgain {
+            return try await write(plan.unkeyed.isEmpty ? plan : nil, scope, policy, reading: kept)
+        } catch let again as SaveRetry {
             throw again
         } catch {
             defer { for table in core.order { table.endLookUp() } }
             guard try await findRows() else { throw error }
-            return try await write(policy, reading: kept) { [core] sink in
-                guard let source = sink as? any GraphSource else { throw error }
-                for table in core.order where table.hasInsertions { _ = try await table.lookUp(in: source) }
-                return try await core.plan(scope, in: sink)
-            }
+            for table in core.order { table.setFoundPolicy(policy) }
+            return try await write(nil, scope, policy, reading: kept)
         }
     }
 
+    /// - Parameter plan: what is to be written; nil to plan it in the transaction.
     private func write(
-        _ policy: ConflictPolicy, reading kept: [(table: AnyTable, slot: Int)],
-        _ plan: (any ChangeSink) async throws -> WritePlan
+        _ plan: WritePlan?, _ scope: SaveScope, _ policy: ConflictPolicy,
+        reading kept: [(table: any ErasedTable, slot: Int)]
     ) async throws -> ChangeSet {
         var committed = WritePlan()
         var merged: Load?
         var resolver = ConflictResolver(committed, policy, core, merged: kept)
         do {
             try await required(backing).transaction { sink in
-                committed = try await plan(sink)
+                if let plan { committed = plan } else { committed = try await core.plan(scope, in: sink) }
                 resolver = ConflictResolver(committed, policy, core, merged: kept)
                 try await resolver.apply(to: sink)
                 merged = try await read(resolver.merged, from: sink)
@@ -96,7 +93,7 @@ extension GraphSession {
     }
 
     /// Reads what a merge has written, in its own transaction: the models take it when the save has succeeded.
-    private func read(_ rows: [(table: AnyTable, slot: Int)], from sink: any ChangeSink) async throws -> Load? {
+    private func read(_ rows: [(table: any ErasedTable, slot: Int)], from sink: any ChangeSink) async throws -> Load? {
         guard !rows.isEmpty, let source = sink as? any GraphSource else { return nil }
         let load = Load(core)
         for row in rows { load.phase(of: row.table).want(slot: row.slot) }
@@ -109,14 +106,14 @@ extension GraphSession {
 }
 
 /// A conflict that makes an object deleted, or not deleted any more, so that the save has to be planned anew.
-struct SaveAgain: Error {
+struct SaveRetry: Error {
     /// The place of its table in the session.
     let table: Int
     let slot: Int
     let isDeleted: Bool
     let conflict: Conflict
 
-    func isSame(_ other: SaveAgain) -> Bool {
+    func isSame(_ other: SaveRetry) -> Bool {
         table == other.table && slot == other.slot && isDeleted == other.isDeleted
     }
 }
@@ -129,7 +126,7 @@ private struct ConflictResolver {
     /// What has been written.
     private(set) var applied: [ChangeSet.Change] = []
     /// Objects that are stored otherwise than the plan has it.
-    private(set) var merged: [(table: AnyTable, slot: Int)]
+    private(set) var merged: [(table: any ErasedTable, slot: Int)]
     private var conflicts: [Conflict] = []
     private var queue: [ChangeSet.Change] = []
     private var next = 0
@@ -138,7 +135,7 @@ private struct ConflictResolver {
     private var slots: [String: [[StoredValue]: Int]] = [:]
 
     init(
-        _ plan: WritePlan, _ policy: ConflictPolicy, _ core: SessionCore, merged: [(table: AnyTable, slot: Int)]
+        _ plan: WritePlan, _ policy: ConflictPolicy, _ core: SessionCore, merged: [(table: any ErasedTable, slot: Int)]
     ) {
         self.merged = merged
         self.plan = plan
@@ -351,11 +348,11 @@ private struct ConflictResolver {
         guard let place = place(table, key), let index = core.order.firstIndex(where: { $0 === place.table }) else {
             return GraphError([conflict])
         }
-        return SaveAgain(table: index, slot: place.slot, isDeleted: isDeleted, conflict: conflict)
+        return SaveRetry(table: index, slot: place.slot, isDeleted: isDeleted, conflict: conflict)
     }
 
     /// The object of a row. The first question after a table costs a walk of it.
-    private mutating func place(_ table: String, _ key: [StoredValue]) -> (table: AnyTable, slot: Int)? {
+    private mutating func place(_ table: String, _ key: [StoredValue]) -> (table: any ErasedTable, slot: Int)? {
         for owner in core.order where owner.isStored && owner.name == table {
             let known = slots[table] ?? owner.keySlots()
             slots[table] = known

@@ -129,7 +129,7 @@ extension EntityTable {
     }
 
     /// The values of a row's columns, in the order of ``TableRules/columns``.
-    private func columnValues(of dto: D) -> [StoredValue] {
+    func columnValues(of dto: D) -> [StoredValue] {
         var values: [StoredValue] = []
         for property in D.schema.properties where !property.isNested && !property.isList {
             property.encode(dto, &values)
@@ -138,7 +138,7 @@ extension EntityTable {
     }
 
     /// The slots of loaded objects by their keys. Complexity: O(objects).
-    func slotsByKey() -> [[StoredValue]: Int] {
+    func keySlots() -> [[StoredValue]: Int] {
         var slots: [[StoredValue]: Int] = [:]
         for slot in snapshots.indices {
             guard let old = snapshots[slot] else { continue }

@@ -105,7 +105,7 @@ extension EntityTable {
     /// Marks what has said that it is edited. From now on it says so again.
     func markTracked() {
         guard let tracking else { return }
-        for model in tracking.takeEdited() { markAsEdited(model) }
+        for model in tracking.takeEdited() { markEdited(model) }
         for (model, _) in edited.values { tracking.follow(model) }
     }
 }

@@ -245,7 +245,7 @@ struct WriteOrder {
 
     private func result() throws -> Result {
         var split: Set<Int> = []
-        for group in graph(edges, []).cycles() { split.formUnion(try breakers(of: group)) }
+        for group in graph(edges, []).cycles() { split.formUnion(try cycleBreakers(of: group)) }
         let graph = graph(edges, split)
         let count = changes.count
         // The second steps of insertions come last, those of others in their own places.
@@ -258,7 +258,7 @@ struct WriteOrder {
     private func emit(_ order: [Int], _ split: Set<Int>) -> Result {
         let count = changes.count
         var steps: [Int: (first: ChangeSet.Change, second: ChangeSet.Change)] = [:]
-        for place in split { steps[place] = twoSteps(place) }
+        for place in split { steps[place] = twoPhases(place) }
         var position = [Int](repeating: 0, count: count * 2)
         var result = Result(changes: [])
         result.changes.reserveCapacity(order.count)

@@ -4,13 +4,12 @@ struct WritePlan {
     var updates: [ChangeSet.Change] = []
     var relinks: [ChangeSet.Change] = []
     var deletes: [Int: [ChangeSet.Change]] = [:]
-    var commit: [() -> Void] = []
+    /// What the tables make of it.
+    var commits: [any TableCommit] = []
     /// What it does when every object is registered.
     var settle: [() -> Void] = []
     /// What is planned for rows that two tables of one model share.
     private var shared: [ChangeSet.Change: Int] = [:]
-    /// What it forgets then, after all links to it are gone.
-    var forget: [() -> Void] = []
     var isDeleting = false
     /// What rules delete.
     var ruledOut: [RuledOut] = []
@@ -18,6 +17,8 @@ struct WritePlan {
     var images: [RowID: [StoredValue]] = [:]
     /// The rows that the lists of deleted rows hold.
     var held: [RowID: [RowID]] = [:]
+    /// Rows that are there under the ids of new objects, where nobody decides what becomes of them.
+    var conflicts: [Conflict] = []
     /// The whole rows of updated objects, for those that another writer has deleted.
     var whole: [() -> (row: ChangeSet.Change, links: [ChangeSet.Change])] = []
     /// New objects that are to have keys of the database's, and the greatest of the keys that other new ones have, by table.

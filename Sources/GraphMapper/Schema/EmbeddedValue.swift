@@ -29,7 +29,7 @@ extension EmbeddedValue {
     public static var columns: [Column] { schema.columns }
 
     public static var schemaMistakes: [String] {
-        schema.mistakes
+        schema.diagnostics
             + schema.properties.filter { $0.link != nil || $0.columns.isEmpty || $0.isLazy }.map {
                 "\(schema.name).\($0.name): an embedded value has columns only; "
                     + "\($0.isLazy ? "lazy values" : "links") belong to the record"

@@ -56,7 +56,7 @@ public struct RowReader<D> {
     private var checks: [(Any) -> Bool] = []
     private var names: [String] = []
     /// Those of embedded values' own schemas.
-    private var mistakes: [String] = []
+    private var diagnostics: [String] = []
     /// What sets each property of an object from stored values; none for structs.
     private var assignments: [Any] = []
     /// Whether the value that a property was given is the DTO's id.
@@ -74,7 +74,7 @@ public struct RowReader<D> {
             return withUnsafeBytes(of: dto) { $0.load(fromByteOffset: offset, as: V.self) }
         }
         names.append(name)
-        mistakes += V.schemaMistakes
+        diagnostics += V.schemaMistakes
         found.append(
             Property<D>(
                 name: name, path: path, columns: V.columns, link: V.link,
@@ -134,13 +134,13 @@ public struct RowReader<D> {
         assignments.append(assign)
     }
 
-    func note(mistake: String) { mistakes.append(mistake) }
+    func note(diagnostic: String) { diagnostics.append(diagnostic) }
 
     static func study<D>(
         _ schema: String, _ make: (inout RowReader<D>) throws -> D
     ) -> ([Property<D>], [String]) {
         var properties: [Property<D>] = []
-        var mistakes: [String] = []
+        var diagnostics: [String] = []
         for pass in 0..<8 {
             let recorder = Recorder()
             recorder.pass = pass
@@ -151,11 +151,11 @@ public struct RowReader<D> {
                 }
                 for (name, check) in zip(recorder.names, recorder.checks) where !check(dto) {
                     let text = "\(schema).\(name): its key path is not the property that the value goes to (swapped?)"
-                    if !mistakes.contains(text) { mistakes.append(text) }
+                    if !diagnostics.contains(text) { diagnostics.append(text) }
                 }
                 if pass == 0 {
-                    mistakes += recorder.mistakes.filter { !mistakes.contains($0) }
-                    mistakes += unread(schema, dto, recorder.found.count)
+                    diagnostics += recorder.diagnostics.filter { !diagnostics.contains($0) }
+                    diagnostics += unread(schema, dto, recorder.found.count)
                     properties = recorder.found.compactMap { $0 as? Property<D> }
                     for (index, assign) in zip(properties.indices, recorder.assignments) {
                         properties[index].assign = assign as? Property<D>.Assignment
@@ -165,14 +165,14 @@ public struct RowReader<D> {
                     }
                 }
             } catch {
-                mistakes.append("\(schema): the initializer does not accept arbitrary values: \(error)")
+                diagnostics.append("\(schema): the initializer does not accept arbitrary values: \(error)")
             }
         }
         let names = properties.filter { !$0.isNested }.flatMap { $0.isList ? [$0.name] : $0.columnNames }
         for (name, group) in Dictionary(grouping: names, by: { $0 }) where group.count > 1 {
-            mistakes.append("\(schema).\(name): the name stands \(group.count) times")
+            diagnostics.append("\(schema).\(name): the name stands \(group.count) times")
         }
-        return (properties, mistakes)
+        return (properties, diagnostics)
     }
 
     private static func identity(of dto: Any) -> (any Hashable)? {

@@ -72,7 +72,7 @@ public struct Property<D>: Sendable {
 ///
 /// The closure runs once with a recording reader, which learns names, types and key paths in order, and afterwards
 /// once per row. A forgotten property does not compile; swapped key paths and defaulted properties are
-/// ``mistakes``, which opening a store or making a session reports.
+/// ``diagnostics``, which opening a store or making a session reports.
 public struct Schema<D>: Sendable {
     // Schemas are asked for at every turn: a copy is one reference.
     @usableFromInline let parts: SchemaParts<D>
@@ -94,7 +94,7 @@ public struct Schema<D>: Sendable {
     /// Whether a property is ``Lazy``.
     @usableFromInline package var hasLazy: Bool { parts.hasLazy }
     /// What is wrong with the schema, in sentences. Empty for a good one.
-    @inlinable public var mistakes: [String] { parts.mistakes }
+    @inlinable public var diagnostics: [String] { parts.diagnostics }
     /// Makes a DTO from what the reader answers.
     @inlinable public var make: @Sendable (inout RowReader<D>) throws -> D { parts.make }
     /// Makes a DTO from the row under a cursor, from a position on, where an error leaves it.
@@ -263,7 +263,7 @@ public struct Schema<D>: Sendable {
     @usableFromInline let columns: [Column]
     @usableFromInline let key: Property<D>?
     @usableFromInline let columnNames: [String]
-    @usableFromInline let mistakes: [String]
+    @usableFromInline let diagnostics: [String]
     @usableFromInline let make: @Sendable (inout RowReader<D>) throws -> D
     let encode: @Sendable (D, inout [StoredValue]) -> Void
     let lists: [Int]
@@ -285,7 +285,7 @@ public struct Schema<D>: Sendable {
         self.make = make
         self.read = read
         self.readAll = readAll
-        (properties, mistakes) = Recorder.study(name, make)
+        (properties, diagnostics) = Recorder.study(name, make)
         key = properties.first(where: \.isKey)
         self.objects = objects?(properties.firstIndex(where: \.isKey) ?? -1)
         columnNames = properties.flatMap(\.columnNames)

@@ -20,8 +20,8 @@ extension SessionCore {
     fileprivate func dismantle() {
         // They are let go of when all are without links.
         var held: [ObjectIdentifier: AnyObject] = [:]
-        var queue: [(table: AnyTable, object: AnyObject)] = []
-        func take(_ table: AnyTable, _ object: AnyObject) {
+        var queue: [(table: any ErasedTable, object: AnyObject)] = []
+        func take(_ table: any ErasedTable, _ object: AnyObject) {
             if held.updateValue(object, forKey: ObjectIdentifier(object)) == nil { queue.append((table, object)) }
         }
         for table in order { for object in table.heldObjects() { take(table, object) } }
@@ -39,11 +39,11 @@ extension EntityTable {
     }
 
     /// Empties the links of an object, and calls `visit` with what they led to.
-    func emptyLinks(of object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {
+    func emptyLinks(of object: AnyObject, _ visit: (any ErasedTable, AnyObject) -> Void) {
         guard let model = object as? D.Model else { return }
         for step in mapping.steps {
             guard let drop = step.drop else { continue }
-            if let linked = step.objects, let target = step.targets.first.flatMap({ core.tables[TypeKey($0)] }) {
+            if let linked = step.objects, let target = step.targets.first.flatMap({ core.erasedTable($0) }) {
                 for object in linked(model) { visit(target, object) }
             }
             drop(model, core, true)
@@ -51,13 +51,13 @@ extension EntityTable {
     }
 
     /// Makes the table what it was when the session was made.
-    func forgetEverything() {
+    func forgetAll() {
         forgetPending()
         (identity.slots, identity.models, identity.evicted) = (IDIndex(), [], [:])
         snapshots.removeAll()
-        (filled, vanished, edited) = ([], [], [:])
+        (filled, vanished, edited, bases) = ([], [], [:], [:])
         (records, rows, inserting, baselines) = ([:], [:], [], [:])
-        for inverseIndex in inverseIndexes.values { inverseIndex.forgetAll() }
+        for inverseIndex in inverseIndexes.values { inverseIndex.restore(nil) }
         tracking?.keep([])
     }
 }

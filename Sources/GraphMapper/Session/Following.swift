@@ -9,7 +9,7 @@ package enum WrittenRows: Sendable {
 /// How a session keeps up with a database that says what was written.
 extension GraphSession {
     /// Where the session reads and writes.
-    package var database: (any GraphBacking)? { backing }
+    package var database: (any GraphBacking)? { base }
     /// The tables that it reads.
     package var storedTables: [String] { core.order.filter(\.isStored).map(\.name) }
 
@@ -19,7 +19,7 @@ extension GraphSession {
     /// - Parameter rows: the rows, by table.
     package func refresh(rows: [String: WrittenRows]) async throws {
         try validate()
-        await acquire()
+        try await turn.take()
         defer { release() }
         try await read(.keepingChanges) { load in
             for table in core.order where table.isStored {

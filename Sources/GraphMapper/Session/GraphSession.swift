@@ -36,15 +36,16 @@ extension GraphBacking {
 /// functions run on the caller's actor. Loads and saves run one after the other.
 public final class GraphSession {
     @usableFromInline let core = SessionCore()
-    private let base: (any GraphBacking)?
+    let base: (any GraphBacking)?
     /// The open transaction of a savepoint.
     var nested: (any GraphBacking)?
     package var backing: (any GraphBacking)? { nested ?? base }
     /// Which models it holds that nobody else does.
     public let retention: Retention
-    private let mistakes: [String]
-    private var isBusy = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
+    private let diagnostics: [String]
+    let turn = SessionTurn()
+    /// Notices another thread.
+    let confinement = Confinement()
 
     /// - Parameters:
     ///   - backing: the database; nil for a session that only maps.
@@ -58,12 +59,13 @@ public final class GraphSession {
             table.isStored = !(table.dtoType is any KeylessDTO.Type) && backing?.stores(table.dtoType) ?? true
         }
         for table in core.order { table.attach() }
+        core.hasBacking = backing != nil
         if let backing {
             core.uniqueColumns = { backing.uniqueColumns(of: $0) }
             core.defersForeignKeys = { backing.defersForeignKeys }
         }
-        mistakes = mappings.flatMap { [core] in $0.validate(in: core) }
-        if !mistakes.isEmpty { core.forgetTables() }
+        diagnostics = mappings.flatMap { [core] in $0.validate(in: core) } + core.twinDiagnostics()
+        if !diagnostics.isEmpty { core.forgetTables() }
     }
 
     /// A session without a database: it maps DTOs that it is given.
@@ -77,10 +79,10 @@ public final class GraphSession {
         set { core.limit = newValue }
     }
 
-    /// Throws one error that lists every mistake of the session's schemas and mappings.
+    /// Throws one error that lists every diagnostic of the session's schemas and mappings.
     public func validate() throws {
-        guard !mistakes.isEmpty else { return }
-        throw GraphError(.invalidSchema, mistakes.joined(separator: "\n"))
+        guard !diagnostics.isEmpty else { return }
+        throw GraphError(.invalidSchema, diagnostics.joined(separator: "\n"))
     }
 
     // MARK: Loading
@@ -96,8 +98,10 @@ public final class GraphSession {
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
         try notBusy()
-        defer { relax() }
-        return try core.map(dtos, duplicates)
+        return try confinement.enter {
+            defer { relax() }
+            return try core.map(dtos, duplicates)
+        }
     }
 
     /// Loads the DTOs that `roots` fetches, and what they link to as far as `loading` says, from one snapshot of the
@@ -110,7 +114,7 @@ public final class GraphSession {
         _ roots: (any GraphSource) async throws -> [D]
     ) async throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
-        await acquire()
+        try await turn.take()
         defer { release() }
         var models: [D.Model] = []
         try await required(backing).snapshot { source in
@@ -130,7 +134,8 @@ public final class GraphSession {
     }
 
     /// Loads what the DTOs link to, as far as `loading` says, from a source that answers at once: inside a transaction, for
-    /// one. Nothing is awaited.
+    /// one. Nothing is awaited. If the source is a transaction that can be joined, what was read in it is forgotten when it is
+    /// undone, in O(objects held).
     ///
     /// - Throws: ``GraphError`` of kind `.misuse` while a load or save of the session is under way, and whatever else a
     ///   load throws.
@@ -141,7 +146,15 @@ public final class GraphSession {
         try validate()
         try notBusy()
         defer { relax() }
-        return try core.load(roots, loading, duplicates) { try $0.gather(from: source) }
+        guard let transaction = source as? any JoinableTransaction else {
+            return try core.load(roots, loading, duplicates) { try $0.gather(from: source) }
+        }
+        // What is read in a transaction is forgotten if that is undone.
+        var image = try SessionImage(core)
+        let models = try core.load(roots, loading, duplicates) { try $0.gather(from: source) }
+        image.endWork()
+        transaction.whenUndone { [image] in try image.restore() }
+        return models
     }
 
     /// The object with this id: from the session if it has it, without a query, else from the backing.
@@ -161,7 +174,10 @@ public final class GraphSession {
 
     @usableFromInline func fetched<D: Mappable>(_ type: D.Type, _ id: D.ID, _ loading: Loading) async throws -> D.Model?
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try await load(type, loading: loading) { try await $0.fetch(type, ids: [id]) }.first
+        let found = try await load(type, loading: loading) { try await $0.fetch(type, ids: [id]) }
+        if let model = found.first { return model }
+        // Nothing is stored: it may be a new object that links lead to.
+        return core.linked(type, id)
     }
 
     /// The object with this id: from the session if it has it, without a query, else from a source that answers at once.
@@ -169,35 +185,43 @@ public final class GraphSession {
         _ type: D.Type, _ id: D.ID, loading: Loading = .all, from source: any ImmediateSource
     ) throws -> D.Model? where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         if let known = try loaded(type, id) { return known }
-        return try load(source.fetchNow(type, ids: [id]), loading: loading, from: source).first
+        return try load(source.fetchNow(type, ids: [id]), loading: loading, from: source).first ?? core.linked(type, id)
     }
 
     // MARK: Writing back
 
     /// Makes `model` part of the next save. Only needed for objects that no loaded object links to, for evicted ones, and
-    /// to take back a deletion. Whether its row is there is found out by the save.
-    public func add(_ model: AnyObject) throws {
+    /// to take back a deletion. From now on every way to its id answers it.
+    ///
+    /// The save inserts it. A row that is there already is a ``Conflict`` of kind `.exists` with both values, for the save's
+    /// policy to settle, unless both are the same.
+    ///
+    /// - Parameter ifStored: whether such a row is a conflict, or is updated: then what is stored in links that the object
+    ///   leaves empty is kept. The row of an evicted object is updated in any case.
+    /// - Throws: ``GraphError`` of kind `.conflict` if the session has another object of this id, and `.misuse` for an id that
+    ///   is not equal to itself, such as NaN.
+    public func add(_ model: AnyObject, ifStored: StoredRowPolicy = .fail) throws {
         try validate()
-        try core.anyTable(for: model).add(model)
+        try confinement.enter { try core.anyTable(for: model).add(model, isUpsert: ifStored == .update) }
     }
 
     /// Deletes the object with the next save. Links to it are written as if they were empty, and are once it is saved.
     public func delete(_ model: AnyObject) throws {
         try validate()
-        try core.anyTable(for: model).delete(model)
+        try confinement.enter { try core.anyTable(for: model).delete(model) }
     }
 
     /// Forgets the model, with any edits. An error while a load or save is under way.
     public func evict(_ model: AnyObject) throws {
         try validate()
         try notBusy()
-        try core.anyTable(for: model).evict(model)
+        try confinement.enter { try core.anyTable(for: model).evict(model) }
     }
 
     /// What a save would do now. Touches neither the models nor the backing. Complexity: O(objects held).
     public func changes() throws -> ChangeSet {
         try validate()
-        return ChangeSet(try core.plan().order.changes)
+        return try confinement.enter { ChangeSet(try core.plan().order.changes) }
     }
 
     /// The DTO of a model, with its nested DTOs. Objects of classes are new ones, linked to each other as the models are.
@@ -226,25 +250,26 @@ public final class GraphSession {
 
     // MARK: One after the other
 
-    func notBusy() throws {
-        if isBusy { throw GraphError(.misuse, "a load or save of this session is under way; await it first") }
-    }
-
-    func acquire() async {
-        if isBusy { await withCheckedContinuation { waiting.append($0) } } else { isBusy = true }
-    }
+    /// - Throws: ``GraphError`` of kind `.misuse` while a load or save is under way, or another task's savepoint is open.
+    func notBusy() throws { try turn.check() }
 
     func release() {
         relax()
-        if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+        turn.end()
     }
 }
 
 extension SessionCore {
     /// Maps DTOs whose links are nested, or lead to objects that the session has.
-    func map<D: Mappable>(_ dtos: [D], _ duplicates: DuplicatePolicy, _ loading: Loading = .all) throws -> [D.Model]
-    where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try load(dtos, loading, duplicates) { try $0.gatherNested() }
+    ///
+    /// - Parameter linked: the new objects that links lead to; nil to look for them.
+    func map<D: Mappable>(
+        _ dtos: [D], _ duplicates: DuplicatePolicy, _ loading: Loading = .all, adopting linked: [AnyObject]? = nil
+    ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try load(dtos, loading, duplicates) { load in
+            try load.gatherNested()
+            load.adopt(linked ?? linkedObjects())
+        }
     }
 
     /// Loads DTOs, and what they lead to, without waiting.

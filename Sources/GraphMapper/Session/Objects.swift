@@ -13,25 +13,26 @@ extension GraphSession {
     }
 
     /// What the session knows of the model: nil if it has never heard of it. A new object that only links lead to is
-    /// found by the next save, and a foreign key that its owner's link decides is the owner's change.
+    /// new from the moment it is linked, and a foreign key that its owner's link decides is the owner's change.
     ///
-    /// Complexity: O(properties).
+    /// Complexity: O(properties); of an object that the session does not know, O(objects and links held).
     public func state(of model: AnyObject) -> ObjectState? {
-        let tables = core.tables(inverseIndex: model)
+        let tables = core.tables(holding: model)
         let stored = tables.filter(\.isStored)
         let states = (stored.isEmpty ? tables : stored).compactMap { $0.state(of: model) }
         let state =
             states.first { $0 == .deleted } ?? states.first { $0 == .changed } ?? states.first { $0 == .clean }
             ?? states.first
         // What a payload says of it is not what is stored.
-        return state ?? (tables.contains { $0.state(of: model) != nil } ? .new : nil)
+        if let state { return state }
+        return tables.contains { $0.state(of: model) != nil } || !tables.isEmpty && core.isLinked(model) ? .new : nil
     }
 
     /// Whether the session knows what a link of a model holds: it was loaded, saved or cleared. Nil and empty in one that
     /// is not loaded say nothing.
     public func isLoaded<M: AnyObject>(_ model: M, _ path: PartialKeyPath<M>) throws -> Bool {
         try validate()
-        return try core.storedTable(for: model).isLoaded(model, path)
+        return try confinement.enter { try core.storedTable(for: model).isLoaded(model, path) }
     }
 
     /// Empties a link, also one that was never loaded, so that the next save stores it as empty, or as what the app puts
@@ -41,7 +42,7 @@ extension GraphSession {
     ///   loaded: the objects that it would let go of are not known.
     public func clear<M: AnyObject>(_ model: M, _ path: PartialKeyPath<M>) throws {
         try validate()
-        try core.storedTable(for: model).clear(model, path)
+        try confinement.enter { try core.storedTable(for: model).clear(model, path) }
     }
 }
 
@@ -62,18 +63,18 @@ extension EntityTable {
         if identity.deleted.contains(slot) || vanished.contains(slot) { return .deleted }
         let isClean = mapping.steps.indices.allSatisfy { index in
             let step = mapping.steps[index]
-            return isUnedited(step.isClean, slot, model) || !isKnown(step, index, model, slot)
+            return isUnedited(step, slot, model) || !isKnown(step, index, model, slot)
         }
         return isClean ? .clean : .changed
     }
 
-    func isLinkLoaded(_ model: AnyObject, _ path: AnyKeyPath) throws -> Bool {
+    func isLoaded(_ model: AnyObject, _ path: AnyKeyPath) throws -> Bool {
         let step = try link(path)
         guard let model = model as? D.Model, let slot = knownSlot(of: model), slot < filled.count else { return false }
         return filled[slot] & step.bit != 0
     }
 
-    func clearLink(_ model: AnyObject, _ path: AnyKeyPath) throws {
+    func clear(_ model: AnyObject, _ path: AnyKeyPath) throws {
         let step = try link(path)
         guard let model = model as? D.Model else { return }
         if let slot = knownSlot(of: model), snapshot(slot) != nil {
@@ -96,10 +97,26 @@ extension EntityTable {
 
     /// A list that was never loaded, and has something in it, would replace what is stored.
     func checkWhole(_ slot: Int, _ model: D.Model) throws {
-        for step in mapping.steps where step.isWhole && step.isOnDemand && filled[slot] & step.bit == 0 {
+        for step in mapping.steps where step.isWhole && filled[slot] & step.bit == 0 {
             if step.isEmpty?(model) == false, !isUnedited(step.isClean, slot, model) {
                 throw unloaded(step, model, "be added to")
             }
+        }
+    }
+
+    /// Nothing may be added to a link that the other side's foreign key holds and that was never loaded: an owner would have one
+    /// more, or two where it may have one.
+    @usableFromInline func checkOwned<C: Mappable>(
+        by slot: Int, _ children: [Int32], _ targets: EntityTable<C>, _ path: AnyKeyPath,
+        _ key: (UnsafePointer<C>) -> D.ID?
+    ) throws where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        guard let model = model(at: slot), let step = mapping.steps.first(where: { $0.modelPath == path }) else {
+            return
+        }
+        for child in children where child >= 0 {
+            let child = Int(child)
+            let owner = targets.snapshots.has(child) ? key(targets.snapshots.pointer(child)) : nil
+            if owner.map({ IDKey($0) }) != IDKey(mapping.idOf(model)) { throw unloaded(step, model, "be added to") }
         }
     }
 

@@ -1,7 +1,7 @@
 /// What a refresh does with the app's unsaved changes.
 public struct RefreshMode {
     let isDiscarding: Bool
-    let merge: ((Conflict) -> Conflict.Resolution)?
+    let merge: ((Conflict) throws -> Conflict.Resolution)?
 
     /// Properties that the app has changed keep the app's value.
     public static var keepingChanges: Self { Self(isDiscarding: false, merge: nil) }
@@ -9,8 +9,9 @@ public struct RefreshMode {
     /// were not saved, and other deletions.
     public static var discardingChanges: Self { Self(isDiscarding: true, merge: nil) }
     /// Asks about each value that both have changed. Links that the app has changed keep the app's. What is merged is a
-    /// change of the app's, which the next save writes.
-    public static func merging(_ winner: @escaping (Conflict) -> Conflict.Resolution) -> Self {
+    /// change of the app's, which the next save writes. If the closure throws, the refresh does, and no model is
+    /// touched.
+    public static func merging(_ winner: @escaping (Conflict) throws -> Conflict.Resolution) -> Self {
         Self(isDiscarding: false, merge: winner)
     }
 }
@@ -28,7 +29,7 @@ extension GraphSession {
     /// Reads one object again, and what loads reach from it.
     public func refresh(_ model: AnyObject, _ mode: RefreshMode = .keepingChanges) async throws {
         try await reload(mode, isWhole: false) { [core] load in
-            try load.phase(of: core.storedTable(for: model)).want(model)
+            try core.wantAll(of: model, in: load)
         }
     }
 
@@ -53,7 +54,7 @@ extension GraphSession {
         _ mode: RefreshMode, following: [AnyKeyPath] = [], isWhole: Bool = true, _ want: (Load) throws -> Void
     ) async throws {
         try validate()
-        await acquire()
+        try await turn.take()
         defer { release() }
         try await read(mode, following: following, isWhole: isWhole, want)
     }
@@ -80,9 +81,18 @@ extension GraphSession {
 }
 
 extension SessionCore {
+    /// Asks for every row of an object: two record types may each read some of its columns.
+    func wantAll(of model: AnyObject, in load: Load) throws {
+        let table = try storedTable(for: model)
+        try load.phase(of: table).want(model)
+        for other in sharing(table) where other !== table && other.isStored {
+            if let slot = other.slot(holding: model), other.hasSnapshot(slot) { try load.phase(of: other).want(model) }
+        }
+    }
+
     /// The table that an object is read and written through.
-    func storedTable(for model: AnyObject) throws -> AnyTable {
-        let tables = tables(inverseIndex: model).filter(\.isStored)
+    func storedTable(for model: AnyObject) throws -> any ErasedTable {
+        let tables = tables(holding: model).filter(\.isStored)
         let known = tables.first { $0.state(of: model).map { $0 != .new } ?? false }
         guard let table = known ?? tables.first else { return try anyTable(for: model) }
         return table
@@ -126,15 +136,10 @@ extension EntityTable {
         snapshots[slot] = nil
     }
 
-    /// An edit of a vanished object has nowhere to go. Links are no edits of it.
-    func checkVanished(_ slot: Int, _ model: D.Model) throws {
-        for (index, step) in mapping.steps.enumerated() where step.settle == nil {
-            guard !isUnedited(step.isClean, slot, model), isKnown(step, index, model, slot) else { continue }
-            throw GraphError(
-                .conflict,
-                "another writer has deleted it, and the app has changed it since; evict it, or add it to store it again",
-                type: D.schema.name, id: "\(mapping.idOf(model))",
-                property: D.schema.properties.first { $0.path == step.property }?.name)
+    /// Whether the app has changed anything of an object but whom its back-references name.
+    func isEditedBesidesLinks(_ slot: Int, _ model: D.Model) -> Bool {
+        mapping.steps.enumerated().contains { index, step in
+            step.settle == nil && !isUnedited(step, slot, model) && isKnown(step, index, model, slot)
         }
     }
 }

@@ -21,9 +21,9 @@ extension SessionCore {
 
 /// A link of a model, emptied.
 struct EmptiedLink {
-    let table: AnyTable
+    let table: any ErasedTable
     let step: Int
-    let targets: AnyTable
+    let targets: any ErasedTable
     /// What it led to.
     let objects: [AnyObject]
 }
@@ -43,7 +43,7 @@ private struct UnusedModels {
     }
 
     private struct TakenLink {
-        var table: AnyTable
+        var table: any ErasedTable
         var step: Int
         var targets: [Target]
     }
@@ -55,7 +55,7 @@ private struct UnusedModels {
     }
 
     /// The tables that share an identity map.
-    private let groups: [[AnyTable]]
+    private let groups: [[any ErasedTable]]
     private let groupOf: [ObjectIdentifier: Int]
     /// The models that were taken apart, and by group and slot where they stand; -1 for others.
     private var taken: [Taken] = []
@@ -64,13 +64,13 @@ private struct UnusedModels {
     private var queue: [Place] = []
     private var needed: [Int] = []
     /// New objects that links lead to: they are in no identity map.
-    private var new: [(table: AnyTable, object: AnyObject)] = []
+    private var new: [(table: any ErasedTable, object: AnyObject)] = []
     private var seen: Set<ObjectIdentifier> = []
     /// What ends the time for which identity maps leave the models to others that have them, too.
     private var shown: [() -> Void] = []
 
     init(_ core: SessionCore) {
-        var groups: [[AnyTable]] = []
+        var groups: [[any ErasedTable]] = []
         var groupOf: [ObjectIdentifier: Int] = [:]
         for table in core.order {
             let group = groupOf[ObjectIdentifier(table.identityMap), default: groups.count]
@@ -87,7 +87,7 @@ private struct UnusedModels {
     // MARK: Taking apart
 
     mutating func takeApart() {
-        for tables in groups where !tables.contains(where: \.isStored) { shown += tables[0].leaveToKin() }
+        for tables in groups where !tables.contains(where: \.isStored) { shown += tables[0].leaveToSiblings() }
         for group in groups.indices {
             let slots = groups[group][0].slotsHeldOnlyHere()
             guard !slots.isEmpty else { continue }
@@ -135,9 +135,9 @@ private struct UnusedModels {
     }
 
     /// Where the object stands: among the table's, or, if these are left to others, among theirs.
-    private func place(of object: AnyObject, in table: AnyTable) -> Place? {
-        for table in [table] + table.kin {
-            if let slot = table.slot(inverseIndex: object), let group = groupOf[ObjectIdentifier(table.identityMap)] {
+    private func place(of object: AnyObject, in table: any ErasedTable) -> Place? {
+        for table in [table] + table.siblings {
+            if let slot = table.slot(holding: object), let group = groupOf[ObjectIdentifier(table.identityMap)] {
                 return Place(group: group, slot: slot)
             }
         }
@@ -183,10 +183,10 @@ private struct UnusedModels {
         }
     }
 
-    private mutating func mark(_ object: AnyObject, of table: AnyTable) {
+    private mutating func mark(_ object: AnyObject, of table: any ErasedTable) {
         if let number = numberOf[ObjectIdentifier(object)] {
             mark(number: number)
-        } else if table.slot(inverseIndex: object) == nil, seen.insert(ObjectIdentifier(object)).inserted {
+        } else if table.slot(holding: object) == nil, seen.insert(ObjectIdentifier(object)).inserted {
             new.append((table, object))
         }
     }
@@ -241,7 +241,7 @@ extension EntityTable {
     }
 
     /// Whether a save would write nothing of the model.
-    func isAsStoredModel(_ slot: Int) -> Bool {
+    func isAsStored(_ slot: Int) -> Bool {
         guard let model = model(at: slot), !identity.deleted.contains(slot) else { return false }
         // A value that does not encode is an edit.
         guard isUnedited(mapping.isClean, slot, model) || !((try? isDirty(slot, model)) ?? true) else { return false }
@@ -261,13 +261,13 @@ extension EntityTable {
     }
 
     /// Whether an owner's link has what it had when it was last filled or saved.
-    func isHeldAsKnown(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool {
+    func isHeld(by owner: Int, _ foreignKey: AnyKeyPath, _ objects: [AnyObject]) -> Bool {
         let inverseIndex = inverseIndex(foreignKey)
         return inverseIndex.isFilled(owner) ? !inverseIndex.isChanged(owner, objects) : objects.isEmpty
     }
 
     /// Calls `visit` with what a model's links lead to.
-    func visitTargets(of object: AnyObject, _ visit: (AnyTable, AnyObject) -> Void) {
+    func forEachTarget(of object: AnyObject, _ visit: (any ErasedTable, AnyObject) -> Void) {
         guard let model = object as? D.Model else { return }
         for index in linkSteps {
             guard let targets = target(of: index) else { continue }
@@ -283,7 +283,7 @@ extension EntityTable {
         for index in linkSteps {
             guard let targets = target(of: index) else { continue }
             if let inverse = mapping.steps[index].inverse {
-                found += targets.held(by: slot, inverse)
+                found += targets.held(by: slot, inverse).map(ObjectIdentifier.init)
             } else if mapping.steps[index].named != nil {
                 if let property = mapping.steps[index].property, let owner = inverseIndex(property).name(of: slot),
                     let object = targets.object(at: owner)
@@ -300,31 +300,28 @@ extension EntityTable {
         return found
     }
 
-    func target(of index: Int) -> AnyTable? {
-        mapping.steps[index].targets.first.flatMap { core.tables[TypeKey($0)] }
+    func target(of index: Int) -> (any ErasedTable)? {
+        mapping.steps[index].targets.first.flatMap { core.erasedTable($0) }
     }
 
-    private func target(of step: StepTasks<D>) -> AnyTable? {
-        step.targets.first.flatMap { core.tables[TypeKey($0)] }
+    private func target(of step: StepTasks<D>) -> (any ErasedTable)? {
+        step.targets.first.flatMap { core.erasedTable($0) }
     }
 
     func letGoOfModel(at slot: Int) {
         guard let model = model(at: slot) else { return }
-        for index in linkSteps {
-            if let inverse = mapping.steps[index].inverse { target(of: index)?.forgetHeld(by: slot, inverse) }
-        }
         forget(mapping.idOf(model))
     }
 
     /// Leaves the models that a table of stored DTOs has, too, to that one for a while.
     ///
     /// - Returns: what takes them back, or forgets them if they are gone.
-    func leavingToKin() -> [() -> Void] {
-        let others = kin.filter { $0.isStored && $0.identityMap !== identity }
+    func leaveToSiblings() -> [() -> Void] {
+        let others = siblings.filter { $0.isStored && $0.identityMap !== identity }
         guard !others.isEmpty else { return [] }
         return identity.models.indices.compactMap { slot in
             guard let model = model(at: slot) else { return nil }
-            let owners = others.compactMap { table in table.slot(inverseIndex: model).map { (table, $0) } }
+            let owners = others.compactMap { table in table.slot(holding: model).map { (table, $0) } }
             guard let (table, place) = owners.first else { return nil }
             let id = mapping.idOf(model)
             identity.models[slot] = nil

@@ -28,7 +28,7 @@ extension GraphSession {
     public func releaseUnused() throws {
         try validate()
         try notBusy()
-        core.releaseUnused()
+        try confinement.enter { core.releaseUnused() }
     }
 
     /// What a session that holds weakly does when it has loaded or saved.

@@ -5,7 +5,7 @@ extension GraphSession {
     public func rollback() throws {
         try validate()
         try notBusy()
-        try core.quietly { try core.rollBack() }
+        try confinement.enter { try core.quietly { try core.rollBack() } }
     }
 }
 
@@ -34,8 +34,8 @@ extension EntityTable {
     /// Forgets objects that are not stored. Of one that the load under way has found stored, it forgets the payload.
     ///
     /// - Parameter arriving: the objects that a load has come to.
-    func forgetUnsavedObjects(_ arriving: Set<ObjectIdentifier>) {
-        let stored = kin.filter(\.isStored)
+    func forgetUnsaved(_ arriving: Set<ObjectIdentifier>) {
+        let stored = siblings.filter(\.isStored)
         for slot in snapshots.indices where snapshots.has(slot) {
             guard let model = model(at: slot), !stored.contains(where: { $0.hasSnapshot(of: model) }) else { continue }
             if arriving.contains(ObjectIdentifier(model)) { forgetSnapshot(slot) } else { forget(mapping.idOf(model)) }
@@ -72,6 +72,7 @@ extension EntityTable {
     func undoEdits(of loaded: [Int]) throws {
         for slot in loaded {
             guard let model = model(at: slot), let old = snapshots[slot] else { continue }
+            bases[slot] = nil
             for step in mapping.steps {
                 if let read = step.read {
                     guard !isUnedited(step.isClean, slot, model) else { continue }

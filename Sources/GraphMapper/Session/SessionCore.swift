@@ -1,24 +1,29 @@
 /// The tables of a session and what they share. Entries of a mapping reach each other's tables through it.
 public final class SessionCore {
-    @exclusivity(unchecked) @usableFromInline var tables: [TypeKey: AnyTable] = [:]
+    @exclusivity(unchecked) @usableFromInline var tables: [TypeKey: TableState] = [:]
     /// In the order of registration, which makes every walk deterministic.
-    var order: [AnyTable] = [] {
+    var order: [any ErasedTable] = [] {
         didSet { holders = [:] }
     }
     /// The tables of classes of models, as far as somebody has asked.
-    private var holders: [TypeKey: [AnyTable]] = [:]
+    private var holders: [TypeKey: [any ErasedTable]] = [:]
     /// By the types of the model and of the id: DTOs without an id share no identity with a record of their model.
     private var identities: [[ObjectIdentifier]: AnyObject] = [:]
     /// What the steps answer while DTOs are made.
     @usableFromInline let answers = Answers()
     /// How many DTOs are being made with what they nest, one for the other.
     var recordDepth = 0
+    /// Whether there is anything that another writer could change between a load and a save.
+    var hasBacking = false
     /// The most objects that one load may gather.
     var limit = 10_000_000
     /// The tables by the identity map that they share.
-    private var sharers: [ObjectIdentifier: [AnyTable]] = [:]
+    private var sharers: [ObjectIdentifier: [any ErasedTable]] = [:]
+    /// The table of a DTO type, whatever the type.
+    func erasedTable(_ type: Any.Type) -> (any ErasedTable)? { tables[TypeKey(type)].map { order[$0.place] } }
+
     /// The tables by the class of their models: those of DTOs without an id are among them.
-    private var kin: [ObjectIdentifier: [AnyTable]] = [:]
+    private var siblings: [ObjectIdentifier: [any ErasedTable]] = [:]
     /// What the backing checks.
     var uniqueColumns: (String) -> [[String]] = { _ in [] }
     var defersForeignKeys: () -> Bool = { true }
@@ -28,18 +33,20 @@ public final class SessionCore {
     @usableFromInline var hasReplaced = false
 
     /// The tables of one model, in the order of registration; the backing's own among them, if it keeps any.
-    func sharing(_ table: AnyTable) -> [AnyTable] { sharers[ObjectIdentifier(table.identityMap)] ?? [table] }
+    func sharing(_ table: TableState) -> [any ErasedTable] {
+        sharers[ObjectIdentifier(table.held)] ?? [order[table.place]]
+    }
 
-    @usableFromInline func isShared(_ table: AnyTable) -> Bool { sharing(table).count > 1 }
+    @usableFromInline func isShared(_ table: TableState) -> Bool { sharing(table).count > 1 }
 
     /// The other tables of models of this class.
-    func kin<Model: AnyObject>(of table: AnyTable, _: Model.Type) -> [AnyTable] {
-        kin[ObjectIdentifier(Model.self), default: []].filter { $0 !== table }
+    func siblings<Model: AnyObject>(of table: any ErasedTable, _: Model.Type) -> [any ErasedTable] {
+        siblings[ObjectIdentifier(Model.self), default: []].filter { $0 !== table }
     }
 
     /// Whether a new object is written through this table: the first one of its model that the backing keeps. An object
     /// that another table has read or written is written through that one.
-    func isWriter(_ table: AnyTable, _ slot: Int) -> Bool {
+    func isWriter(_ table: any ErasedTable, _ slot: Int) -> Bool {
         let tables = sharing(table).filter(\.isStored)
         return tables.first === table && !tables.contains { $0 !== table && $0.hasSnapshot(slot) }
     }
@@ -59,10 +66,23 @@ public final class SessionCore {
         tables[TypeKey(D.self)] = table
         order.append(table)
         sharers[ObjectIdentifier(identity), default: []].append(table)
-        kin[ObjectIdentifier(D.Model.self), default: []].append(table)
+        siblings[ObjectIdentifier(D.Model.self), default: []].append(table)
     }
 
-    /// Without tables nothing can be done by a mapping that has mistakes.
+    /// Record types that describe one table and become objects of different classes: a row would be two objects.
+    func twinDiagnostics() -> [String] {
+        Dictionary(grouping: order.filter(\.isStored), by: \.name).sorted { $0.key < $1.key }.compactMap {
+            name, tables in
+            let models = Set(tables.map { ObjectIdentifier($0.identityMap) })
+            guard models.count > 1 else { return nil }
+            let list = tables.map { "\($0.dtoType) as \($0.modelType)" }.joined(separator: ", ")
+            return
+                "\(name): a row of it would be two objects, since it is mapped as \(list); map one class to it, or leave the "
+                + "others out of the session and read them as records"
+        }
+    }
+
+    /// Without tables nothing can be done by a mapping that has diagnostics.
     func forgetTables() {
         tables = [:]
         order = []
@@ -90,14 +110,14 @@ public final class SessionCore {
     }
 
     /// The table whose models are of this instance's class.
-    func anyTable(for model: AnyObject) throws -> AnyTable {
-        let tables = tables(inverseIndex: model)
+    func anyTable(for model: AnyObject) throws -> any ErasedTable {
+        let tables = tables(holding: model)
         if let table = tables.first(where: \.isStored) ?? tables.first { return table }
         throw GraphError(.invalidSchema, "the session has no mapping whose model is \(type(of: model))")
     }
 
     /// The tables of the model's class, or else of the nearest superclass that is mapped.
-    func tables(inverseIndex model: AnyObject) -> [AnyTable] {
+    func tables(holding model: AnyObject) -> [any ErasedTable] {
         let kind = TypeKey(type(of: model))
         if let known = holders[kind] { return known }
         let all = order.filter { $0.holds(model) }
@@ -121,16 +141,18 @@ public final class SessionCore {
     func commit(_ plan: WritePlan) { quietly { settle(plan) } }
 
     private func settle(_ plan: WritePlan) {
+        for commit in plan.commits { commit.startDeleting() }
         for object in plan.ruledOut where object.table.hide(object.object) {
             object.table.forgetAdded(object.object)
         }
-        for step in plan.commit { step() }
+        for commit in plan.commits { commit.keepWritten() }
         for step in plan.settle { step() }
-        for table in order { table.moveHeld() }
-        guard plan.isDeleting else { return }
-        for table in order { table.dropDeleted() }
-        for step in plan.forget { step() }
-        for table in order { table.forgetDropped() }
+        for table in order { table.finishMoves() }
+        if plan.isDeleting {
+            for table in order { table.dropDeleted() }
+            for commit in plan.commits { commit.forgetDeleted() }
+        }
+        for commit in plan.commits.reversed() { commit.endDeleting() }
     }
 
     /// Walks everything that the session knows, and what it reaches; answers the changes with what to do once
@@ -143,6 +165,9 @@ public final class SessionCore {
         }
         try walkRuled(&plan.ruledOut, scope)
         for table in order where table.isStored { try table.collect(into: &plan) }
+        if !plan.conflicts.isEmpty {
+            throw GraphError(plan.conflicts.sorted { ($0.type, $0.id) < ($1.type, $1.id) })
+        }
         plan.order = try plan.ordered(self)
         return plan
     }

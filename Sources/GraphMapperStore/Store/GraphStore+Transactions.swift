@@ -8,7 +8,7 @@ extension GraphStore {
         guard let readers else {
             return try await exclusively { try await transaction(isWrite: isShared, ReadTransaction(writer), body) }
         }
-        guard Self.openTransaction?.holds(self) != true else { throw Self.nested }
+        guard Self.openTransaction?.holdsWriter(self) != true else { throw Self.nested }
         let connection = try await readers.take()
         defer { readers.give(connection) }
         return try await holding(
@@ -39,6 +39,8 @@ extension GraphStore {
         withoutNotifying tokens: [ObservationToken] = [], _ body: (WriteTransaction) async throws -> T
     ) async throws -> T {
         guard !tokens.isEmpty else { return try await write(suppressing: [], body) }
+        // Observers that wait for the transaction around this one would never let it begin.
+        guard Self.openTransaction?.holdsWriter(self) != true else { throw Self.nested }
         return try await ObservationToken.between(tokens) { try await write(suppressing: $0, body) }
     }
 

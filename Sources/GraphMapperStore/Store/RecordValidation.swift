@@ -4,7 +4,7 @@ extension GraphStore {
     /// - Throws: ``GraphError`` that lists every mistake.
     static func validate(_ records: [any StoredRecord.Type]) throws {
         func diagnostics<R: StoredRecord>(_ type: R.Type) -> [String] {
-            R.schema.mistakes + (R.schema.key == nil ? ["\(R.schema.name): no property is its id"] : [])
+            R.schema.diagnostics + (R.schema.key == nil ? ["\(R.schema.name): no property is its id"] : [])
                 + (R.schema.key?.columns.contains(where: \.isNullable) == true
                     ? ["\(R.schema.name): its id has optional parts, which a key cannot have"] : [])
                 + R.schema.properties.compactMap { property in

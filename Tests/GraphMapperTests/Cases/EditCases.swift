@@ -257,7 +257,7 @@ struct OldShelfRow: StoredRecord {
         let store = try await shelves(3, books: [1, 2])
         let session = GraphSession(store, ShelfRow.mapping)
         let mine = Shelf(id: 0, number: 70)
-        try session.add(mine)
+        try session.add(mine, ifStored: .update)
         try session.add(Shelf(id: 8, number: 80))
         let changes = try await session.save()
         #expect(changes.changes.count == 2)

@@ -332,10 +332,8 @@ import Testing
         try session.add(new)
         #expect(try session.changes().changes.count == 1)
         let twin = Person(id: 9)
-        try session.add(twin)
-        let error = await #expect(throws: GraphError.self) { try await session.save() }
+        let error = #expect(throws: GraphError.self) { try session.add(twin) }
         #expect(error?.kind == .conflict)
-        try session.delete(twin)
         #expect(try await session.save().changes.count == 1)
         #expect(throws: GraphError.self) { try session.add(Person(id: 1 + 8)) }
     }
@@ -354,7 +352,7 @@ import Testing
     @Test func `an object made from elsewhere under a stored key becomes an update`() async throws {
         let store = try await town()
         let session = townSession(store)
-        try session.add(Person(id: 1, name: "John"))
+        try session.add(Person(id: 1, name: "John"), ifStored: .update)
         try await session.save()
         #expect(try await store.find(PersonRow.self, 1)?.name == "John")
     }
@@ -371,7 +369,7 @@ import Testing
         let store = try await town()
         let sessions = [townSession(store), townSession(store)]
         try sessions[0].add(Person(id: 9, name: "x"))
-        try sessions[1].add(Person(id: 9, name: "y"))
+        try sessions[1].add(Person(id: 9, name: "y"), ifStored: .update)
         try await sessions[0].save()
         try sessions[1].add(Person(id: 10))
         let changes = try await sessions[1].save()

@@ -102,7 +102,7 @@ import Testing
         let (_, session) = try await opened(person(1, "root"))
         let root = Person(id: 1, name: "root")
         root.boss = Person(id: 2, name: "new")
-        try session.add(root)
+        try session.add(root, ifStored: .update)
         let written = try await session.save().changes
         // The root is updated to point to the new one; its name is not written.
         #expect(written.map(\.isInsertion) == [false, true], "\(written)")

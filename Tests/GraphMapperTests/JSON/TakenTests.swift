@@ -181,7 +181,8 @@ import Testing
                 _ = try await session.models(Query(PurchaseRow.self))
                 world.load()
             case .save:
-                try await session.save()
+                // What another writer has changed, too, is a conflict, whether it was read since or not: the app's wins.
+                try await session.save(onConflict: .mine)
                 if !world.isLoaded { world.load() }
                 world.note.save()
                 world.buyer.save()
@@ -197,7 +198,9 @@ import Testing
                 world.goods.rollBack()
                 world.name.rollBack()
                 world.email.rollBack()
-            case .other(let note, let buyer, let goods, let name, let email):
+            case .other(let note, let buyer, let theirs, let name, let email):
+                // Lists that both have changed are merged by the save, element by element: a law of its own.
+                let goods = world.goods.model == world.goods.stored ? theirs : world.goods.stored
                 try await store.write { tx in
                     let row = PurchaseRow(id: 1, note: note, buyer: buyer.map { Ref($0) }, goods: goods.map { Ref($0) })
                     _ = try await tx.upsert(row)

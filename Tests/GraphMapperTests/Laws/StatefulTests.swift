@@ -181,7 +181,10 @@ private struct Reference {
                 row.value = text
                 try await theirs(id, row)
             case .theirList(let number, let targets):
-                guard let id = reference.id(number), var row = reference.stored[id] else { return }
+                // A list that both have changed is merged by the save, element by element: a law of its own.
+                guard let id = reference.id(number), var row = reference.stored[id],
+                    reference.live[id]?.many == reference.base[id]?.many
+                else { return }
                 row.many = targets.compactMap(reference.id).filter { reference.stored[$0] != nil }
                 try await theirs(id, row)
             case .reload(let number):
@@ -237,7 +240,8 @@ private struct Reference {
                 id: id, value: row.value, single: row.single.map { Ref($0) }, many: row.many.map { Ref($0) })
             _ = try await store.write { try await $0.upsert(record) }
             reference.stored[id] = row
-            try await session.refresh()
+            // Where both have changed a value, reading alone settles nothing.
+            try await session.refresh(.merging { _ in .mine })
             reference.refresh()
         }
 

@@ -115,9 +115,9 @@ import Testing
     }
 
     @Test func `swapped key paths and forgotten properties are found`() {
-        let text = Swapped.schema.mistakes.joined(separator: "\n")
+        let text = Swapped.schema.diagnostics.joined(separator: "\n")
         #expect(text.contains("swapped.first") && text.contains("swapped.last") && text.contains("flag"))
-        #expect(OrderDTO.schema.mistakes.isEmpty)
+        #expect(OrderDTO.schema.diagnostics.isEmpty)
     }
 
     @Test func `all problems of a mapping at once`() {

@@ -156,7 +156,7 @@ import Testing
             return text.contains("user(1).name") && text.contains("theirs") && text.contains("mine")
         }
         #expect(store.stored("user", 1)?["name"] as? String == "theirs")
-        try await session.refresh(.keepingChanges)
+        try await session.refresh(.merging { _ in .mine })
         try await session.save()
         #expect(store.stored("user", 1)?["name"] as? String == "again")
         expectNoViolation(store)
@@ -180,7 +180,7 @@ import Testing
     @Test func `whether an object is new is found out by its id`() async throws {
         let store = try liveShop()
         let session = liveSession(store)
-        try session.add(LItem(id: 1, name: "item 1", price: 111))
+        try session.add(LItem(id: 1, name: "item 1", price: 111), ifStored: .update)
         try await session.save()
         #expect(store.count("item") == 3 && store.stored("item", 1)?["price"] as? Int == 111)
         #expect(store.sets == ["item(1).price"])

@@ -82,7 +82,7 @@ private struct LeafletRecord: StoredRecord {
         #expect(users[0].cart?.items[0] === item && users[0].cart?.owner === users[0])
         // The session's own saves.
         users[1].name = "new"
-        try await session.save()
+        try await session.save(onConflict: .mine)
         #expect(try await store.find(UserRecord.self, users[1].id)?.name == "new")
         #expect(item.name == "mine" || item.name == "theirs")
         following.cancel()

@@ -114,7 +114,7 @@ private struct Linking: EmbeddedValue {
                 "id", "location_latitude", "location_longitude", "home_latitude", "home_longitude", "contact_phone",
                 "contact_at_latitude", "contact_at_longitude", "point_latitude", "point_longitude",
             ])
-        #expect(ShopRow.schema.mistakes == [])
+        #expect(ShopRow.schema.diagnostics == [])
     }
 
     @Test func `records come back as they went`() async throws {
@@ -214,14 +214,14 @@ private struct Linking: EmbeddedValue {
     }
 
     @Test func `swapped key paths are found, inside too`() {
-        let text = BadRow.schema.mistakes.joined(separator: "\n")
+        let text = BadRow.schema.diagnostics.joined(separator: "\n")
         for place in ["SwappedInside.a:", "SwappedInside.b:", "bad.one:", "bad.other:"] {
             #expect(text.contains(place), "\(text)")
         }
     }
 
     @Test func `a value that refuses, or has links, is a mistake and no trap`() {
-        #expect(PickyRow.schema.mistakes.contains { $0.contains("too small") })
+        #expect(PickyRow.schema.diagnostics.contains { $0.contains("too small") })
         #expect(Linking.schemaMistakes.contains { $0.contains("links belong to the record") })
     }
 }

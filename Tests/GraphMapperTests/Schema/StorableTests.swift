@@ -86,7 +86,7 @@ private let decimals = Gen<Decimal> { choices in
         }
     }
 
-    @Test func `the schema finds nothing wrong`() { #expect(ValueRow.schema.mistakes == []) }
+    @Test func `the schema finds nothing wrong`() { #expect(ValueRow.schema.diagnostics == []) }
 
     @Test func `the extremes come back`() async throws {
         let prices: [Decimal] = [

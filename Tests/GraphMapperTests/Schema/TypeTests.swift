@@ -116,7 +116,7 @@ private struct WrongDocument: StoredRecord {
 
 @Suite(.perEngine) struct `Every type` {
     @Test func `what a record holds comes back to the bit`() async throws {
-        #expect(EveryType.schema.mistakes == [])
+        #expect(EveryType.schema.diagnostics == [])
         let store = try await Engine.open(EveryType.self)
         try await check(everyType) { row in
             try await store.write { tx async throws in

@@ -184,4 +184,30 @@ private struct WitnessRecord: StoredRecord {
         }
         #expect(witness.name == "newer" && witness.wasSetOnMain)
     }
+
+    @Test(arguments: [true, false]) func `asks its policies there, too`(isFile: Bool) async throws {
+        DispatchQueue.main.setSpecific(key: Witness.mark, value: true)
+        let file = try Scratch.file()
+        let store = try await GraphStore.open(isFile ? .file(file) : .inMemory, WitnessRecord.self)
+        try await store.write { try await $0.insert(WitnessRecord(id: 1, name: "old")) }
+        let session = GraphSession(store, WitnessRecord.mapping)
+        let witness = try #require(try await session.first(Query(WitnessRecord.self)))
+        try await store.write { tx in
+            try await tx.upsert(WitnessRecord(id: 1, name: "theirs"))
+            try await tx.insert(WitnessRecord(id: 2, name: "theirs"))
+        }
+        witness.name = "mine"
+        var answers: [Bool] = []
+        let policy = ConflictPolicy.merge { _ in
+            answers.append(Witness.isOnMain)
+            return .theirs
+        }
+        try await session.save(onConflict: policy)
+        let added = Witness(id: 2)
+        added.name = "mine"
+        try session.add(added)
+        try await session.save(onConflict: policy)
+        #expect(answers == [true, true])
+        #expect(witness.name == "theirs" && added.name == "theirs" && witness.wasSetOnMain && added.wasSetOnMain)
+    }
 }

@@ -122,7 +122,7 @@ private struct BranchPayload: DTO, Identifiable {
                 case .mine: .mine
                 case .theirs: .theirs
                 }
-            let models = try await session.merge([graph], policy: policy)
+            let models = try await session.merge([graph], onConflict: policy)
             try ensure(models[0] === purchase, "another instance")
             try ensure(plan.policy != .fail || clashes == 0, "it should have failed")
         } catch let error as GraphError {
@@ -266,7 +266,7 @@ private struct BranchPayload: DTO, Identifiable {
             let graph = GoodPayload(id: 3, name: .value("good 3"), price: price.map { .value($0) } ?? .unset)
             let isFailing = price != nil && policy.resolve == nil
             do {
-                try await session.merge([graph], policy: policy)
+                try await session.merge([graph], onConflict: policy)
                 #expect(!isFailing)
             } catch let error as GraphError {
                 #expect(isFailing && error.conflicts.map(\.kind) == [.deletedByMe])
@@ -297,7 +297,7 @@ private struct BranchPayload: DTO, Identifiable {
         var asked: [Conflict] = []
         try await session.merge(
             [graph],
-            policy: .merge { conflict in
+            onConflict: .merge { conflict in
                 asked.append(conflict)
                 return conflict.property == "note" ? .merged([.text("both")]) : .merged([.integer(2), .integer(3)])
             })
@@ -307,7 +307,7 @@ private struct BranchPayload: DTO, Identifiable {
         purchase.note = "slow"
         let changes = try session.changes()
         await #expect(throws: GraphError.self) {
-            _ = try await session.merge([graph], policy: .merge { _ in .merged([]) })
+            _ = try await session.merge([graph], onConflict: .merge { _ in .merged([]) })
         }
         #expect(purchase.note == "slow")
         #expect(try session.changes() == changes)
@@ -345,7 +345,7 @@ private struct BranchPayload: DTO, Identifiable {
         let error = await #expect(throws: GraphError.self) { _ = try await second.merge([graph(1, 3)]) }
         #expect(error?.conflicts.map(\.property) == ["quantity"])
         #expect(receipt.lines[1].quantity == 7)
-        try await second.merge([graph(1, 3, 4)], policy: .theirs)
+        try await second.merge([graph(1, 3, 4)], onConflict: .theirs)
         try await second.save()
         let stored = try await store.fetch(Query(LineRow.self).sorted(by: \.quantity))
         #expect(stored.map(\.quantity) == [1, 3, 4])
@@ -450,7 +450,7 @@ private struct BranchPayload: DTO, Identifiable {
                 #expect(error?.conflicts.map(\.path) == ["node(1).value"])
                 #expect(nodes[0].value == "mine" && nodes[0].single == nil && nodes[0].many.count == 2)
             case .mine, .theirs:
-                try await session.merge(graph, policy: policy == .mine ? .mine : .theirs)
+                try await session.merge(graph, onConflict: policy == .mine ? .mine : .theirs)
                 try await session.save()
                 let row = try #require(try await store.find(NodeRecord.self, 1))
                 #expect(row.value == (policy == .mine ? "mine" : "theirs") && row.single == Ref(3))
@@ -479,8 +479,8 @@ private struct BranchPayload: DTO, Identifiable {
                 #expect(error?.conflicts.map(\.property) == ["version"])
                 #expect(try await session.save().isEmpty)
                 try await session.merge([row("new", version: 2)])
-            case .mine: try await session.merge([row("stale", version: 1)], policy: .mine)
-            case .theirs: try await session.merge([row("new", version: 1)], policy: .theirs)
+            case .mine: try await session.merge([row("stale", version: 1)], onConflict: .mine)
+            case .theirs: try await session.merge([row("new", version: 1)], onConflict: .theirs)
             }
             #expect(try await session.save().isEmpty == (policy == .mine))
             let stored = try #require(try await store.find(CountedRow.self, id))

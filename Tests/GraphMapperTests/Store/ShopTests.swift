@@ -120,7 +120,9 @@ import Testing
         #expect(try mine.changes().changes.count == 1)
         try await mine.refresh()
         #expect(item.name == "mine")
-        try await mine.save()
+        // Reading again is not having seen.
+        await #expect { try await mine.save() } throws: { "\($0)".contains("item 0") && "\($0)".contains("theirs") }
+        try await mine.save(onConflict: .mine)
         #expect(try await store.find(ItemRecord.self, item.id)?.name == "mine")
     }
 

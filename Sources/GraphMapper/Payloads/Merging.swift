@@ -28,20 +28,28 @@ extension GraphSession {
     ///   session and the models' mapped properties are as before.
     @discardableResult
     public func merge<D: Mappable>(
-        _ dtos: [D], policy: ConflictPolicy = .fail, duplicates: DuplicatePolicy = .fail
+        _ dtos: [D], onConflict policy: ConflictPolicy = .fail, duplicates: DuplicatePolicy = .fail
     ) async throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         try validate()
-        await acquire()
+        try await turn.take()
         defer { release() }
-        return try await undoing(Memento(core)) {
-            let named = try names(in: dtos)
-            try await loadStored(named)
-            let edits = try core.order.filter(\.isStored).flatMap { try $0.takeBackEdits(of: named.paths) }
+        let named = try names(in: dtos)
+        let stored = try await gatherStored(named)
+        // From here on nothing is waited for: what the app has done until now is not the merge's.
+        let image = try SessionImage(core)
+        let linked = core.linkedObjects()
+        do {
+            try stored.materialise()
+            let edits = try core.order.filter(\.isStored).flatMap { try $0.stashOwnEdits(of: named.paths) }
             let records = named.records.map { $0.table.stashEdits($0.ids) }
-            let models = try core.map(dtos, duplicates, records.isEmpty ? .all : .only(Array(named.paths)))
+            let models = try core.map(
+                dtos, duplicates, records.isEmpty ? .all : .only(Array(named.paths)), adopting: linked)
             for (table, ids) in named.ids { try table.addVanished(ids) }
             try settle(records.flatMap { $0() } + edits, policy)
             return models
+        } catch {
+            try image.restore()
+            throw error
         }
     }
 
@@ -75,18 +83,18 @@ extension GraphSession {
         return named
     }
 
-    private func loadStored(_ named: NamedObjects) async throws {
+    private func gatherStored(_ named: NamedObjects) async throws -> Load {
+        let load = Load(core, .following(Array(named.paths)))
         try await required(backing).snapshot { source in
-            let load = Load(core, .following(Array(named.paths)))
             for (table, ids) in named.ids { try await load.phase(of: table).fetch(ids, from: source) }
             load.noteRoots()
             try await load.gather(from: source)
-            try load.materialise()
         }
+        return load
     }
 
     /// Merges what the app had changed with what the graph has made of it.
-    private func settle(_ edits: [TakenBack], _ policy: ConflictPolicy) throws {
+    private func settle(_ edits: [StashedEdit], _ policy: ConflictPolicy) throws {
         var conflicts: [Conflict] = []
         for edit in edits {
             guard let conflict = try edit.merge() else { continue }
@@ -107,14 +115,14 @@ extension GraphSession {
 /// The objects that a graph of DTOs names, by the tables that they are stored through, and the models' properties that it
 /// may set.
 private struct NamedObjects {
-    var ids: [(table: AnyTable, ids: Any)] = []
+    var ids: [(table: any ErasedTable, ids: Any)] = []
     var paths: Set<AnyKeyPath> = []
     /// The records among them.
-    var records: [(table: AnyTable, ids: Any)] = []
+    var records: [(table: any ErasedTable, ids: Any)] = []
 }
 
 /// A change of the app's that is taken back while a graph is mapped.
-struct TakenBack {
+struct StashedEdit {
     /// Merges it with what the graph has made of the property; answers what they clash in.
     let merge: () throws -> Conflict?
     /// Makes the app's change again.
@@ -128,7 +136,7 @@ struct TakenBack {
 /// What a merge does with the records of what the app has edited.
 extension EntityTable {
     /// Forgets what payloads have said of objects that a record has brought, too.
-    func forgetStoredPayloads(_ ids: Any) {
+    func forgetSaid(_ ids: Any) {
         let stored = core.sharing(self).filter(\.isStored)
         for id in ids as? ContiguousArray<D.ID> ?? [] {
             guard let slot = identity.slot(id), stored.contains(where: { $0.hasSnapshot(slot) }) else { continue }
@@ -140,7 +148,7 @@ extension EntityTable {
     /// Lets the records of these ids that come next be edits of what is stored.
     ///
     /// - Returns: what makes them that when they have come, and answers those that were made of another version.
-    func takingForEdits(_ ids: Any) -> () -> [TakenBack] {
+    func stashEdits(_ ids: Any) -> () -> [StashedEdit] {
         let backs = mapping.steps.compactMap { step in
             step.named == nil ? nil : step.property.map { inverseIndex($0) }
         }
@@ -155,7 +163,7 @@ extension EntityTable {
                 let edited = snapshots[slot]
                 snapshots[slot] = row
                 for (back, owner) in zip(backs, owners) { back.name(slot, owner: owner) }
-                markAsEdited(model)
+                markEdited(model)
                 guard let row, let edited else {
                     added.append(model)
                     return nil
@@ -166,22 +174,22 @@ extension EntityTable {
     }
 
     /// Adds objects whose rows another writer has deleted: what is not stored is new.
-    func addingVanished(_ ids: Any) throws {
+    func addVanished(_ ids: Any) throws {
         for id in ids as? ContiguousArray<D.ID> ?? [] {
             guard let slot = identity.slot(id), vanished.contains(slot), !identity.deleted.contains(slot),
                 let model = model(at: slot)
             else { continue }
-            try addModel(model)
+            try add(model)
         }
     }
 
     /// What is wrong with an edit of a row's earlier version.
-    private func staleness(of edited: D, _ row: D, _ slot: Int) -> TakenBack? {
+    private func staleness(of edited: D, _ row: D, _ slot: Int) -> StashedEdit? {
         guard let step = mapping.steps.first(where: \.isVersion), let place = place(of: step) else { return nil }
         let property = D.schema.properties[place]
         let (theirs, mine) = (property.stored(edited), property.stored(row))
         guard mine != theirs else { return nil }
-        return TakenBack(
+        return StashedEdit(
             merge: {
                 Conflict(
                     .value, type: D.schema.name, id: "\(row.id)", property: property.name, base: theirs, mine: mine,
@@ -195,7 +203,7 @@ extension EntityTable {
     }
 
     /// Makes the properties at these paths that the app has edited what was read of them.
-    func takingBack(_ paths: Set<AnyKeyPath>) throws -> [TakenBack] {
+    func takingBack(_ paths: Set<AnyKeyPath>) throws -> [StashedEdit] {
         let known = snapshots.indices.filter {
             snapshots.has($0) && identity.models[$0] != nil && !vanished.contains($0)
         }
@@ -211,7 +219,8 @@ extension EntityTable {
         return taken
     }
 
-    private func fieldEdits(_ step: StepTasks<D>, _ path: PartialKeyPath<D.Model>, _ slots: [Int]) throws -> [TakenBack]
+    private func fieldEdits(_ step: StepTasks<D>, _ path: PartialKeyPath<D.Model>, _ slots: [Int]) throws
+        -> [StashedEdit]
     {
         guard let read = step.read, let place = place(of: step) else { return [] }
         return try slots.compactMap { slot in
@@ -222,7 +231,7 @@ extension EntityTable {
             let mine = try storedValues(step, place, model, old)
             try withUnsafePointer(to: old) { try read($0, model) }
             let base = try storedValues(step, place, model, old)
-            return TakenBack(
+            return StashedEdit(
                 merge: { [self] in
                     let theirs = try storedValues(step, place, model, old)
                     if theirs == base { putBack() }
@@ -238,7 +247,7 @@ extension EntityTable {
 
     private func linkEdits(
         _ step: StepTasks<D>, _ index: Int, _ path: PartialKeyPath<D.Model>, _ slots: [Int]
-    ) throws -> [TakenBack] {
+    ) throws -> [StashedEdit] {
         let edited = slots.compactMap { slot -> (slot: Int, model: D.Model, mine: [AnyObject], putBack: () -> Void)? in
             guard let model = model(at: slot), let putBack = path.remember(in: model) else { return nil }
             // What a foreign key holds is compared when it is restored.
@@ -262,8 +271,8 @@ extension EntityTable {
 
     private func linkEdit(
         _ step: StepTasks<D>, _ model: D.Model, base: [AnyObject], mine: [AnyObject], _ putBack: @escaping () -> Void
-    ) -> TakenBack? {
-        guard let targets = step.targets.first.flatMap({ core.tables[TypeKey($0)] }), let assign = step.assign
+    ) -> StashedEdit? {
+        guard let targets = step.targets.first.flatMap({ core.erasedTable($0) }), let assign = step.assign
         else { return nil }
         let keys: ([AnyObject]) -> [[StoredValue]] = { $0.map(targets.keyValues) }
         // A foreign key keeps no order.
@@ -285,7 +294,7 @@ extension EntityTable {
                         type: schema.name, id: "\(mapping.idOf(model))", property: step.modelName)
                 })
         }
-        return TakenBack(
+        return StashedEdit(
             merge: { [schema, mapping] in
                 let theirs = keys(step.linked(model))
                 if isSame(theirs, old) { putBack() }
@@ -310,12 +319,12 @@ extension EntityTable {
     }
 
     /// The deletion of an object that the graph may have changed.
-    private func deletion(_ slot: Int, _ paths: Set<AnyKeyPath>) -> TakenBack? {
+    private func deletion(_ slot: Int, _ paths: Set<AnyKeyPath>) -> StashedEdit? {
         guard let model = model(at: slot) else { return nil }
         // What leads to deleted objects counts as edited: fields tell.
         let fields = mapping.steps.filter { $0.read != nil && $0.modelPath.map(paths.contains) ?? false }
         let changed = fields.filter { isUnedited($0.isClean, slot, model) }
-        return TakenBack(
+        return StashedEdit(
             merge: { [self] in
                 guard let old = snapshot(slot),
                     let step = changed.first(where: { !isUnedited($0.isClean, slot, model) }),

@@ -15,7 +15,7 @@ extension GraphSession {
         try validate()
         try notBusy()
         // The second time for the objects that the first has taken out of links to one.
-        for _ in 0..<2 where try !core.relink() { return }
+        try confinement.enter { for _ in 0..<2 where try !core.relink() { return } }
     }
 }
 
@@ -32,7 +32,7 @@ extension SessionCore {
 
 extension EntityTable {
     /// What makes both sides of the links say the same that the table's foreign keys hold.
-    func followingEdits() throws -> [() -> Void] { try mapping.steps.flatMap { try $0.relink?(self, core) ?? [] } }
+    func relinking() throws -> [() -> Void] { try mapping.steps.flatMap { try $0.relink?(self, core) ?? [] } }
 }
 
 extension StepTasks {
@@ -58,10 +58,10 @@ extension StepTasks {
             // An owner that the session does not have, or that is deleted, may be taken in again.
             guard ref == nil ? !(model(object).map(owners.isDeleted) ?? false) : target != nil else { continue }
             if !isFixed, model(object) !== target { edits.append { set(object, target) } }
-            guard inverseIndex.edit != nil else { continue }
+            guard let link = inverseIndex.link else { continue }
             let holder = inverseIndex.owner(of: slot)
             let isKnown = place.map { inverseIndex.isFilled($0) || owners.snapshot($0) == nil } ?? false
-            if let place, let target, isKnown, !inverseIndex.isList,
+            if let place, let target, isKnown, !link.isList,
                 holder != place || !inverseIndex.held(place, object),
                 let other = takers.updateValue(object, forKey: place)
             {
@@ -76,7 +76,7 @@ extension StepTasks {
             if let holder { moves[holder, default: .init()].leaving.insert(ObjectIdentifier(object)) }
             if let place, isKnown { moves[place, default: .init()].coming.append(object) }
         }
-        for (owner, moved) in moves { edits.append { inverseIndex.edit?(owner, moved.leaving, moved.coming) } }
+        for (owner, moved) in moves { edits.append { inverseIndex.link?.edit(owner, moved.leaving, moved.coming) } }
         return edits
     }
 }

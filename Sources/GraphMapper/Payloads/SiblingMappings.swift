@@ -29,7 +29,7 @@ extension EntityTable {
 
     /// Notes what the model has where a DTO of another type says nothing. A value that does not encode is not noted: it
     /// counts as changed, and a save says what is wrong with it.
-    func noteUnsaidField(_ slot: Int, _ path: AnyKeyPath) {
+    func noteUnsaid(_ slot: Int, _ path: AnyKeyPath) {
         guard let model = model(at: slot), let step = mapping.steps.first(where: { $0.modelPath == path }),
             let property = step.property, baselines[property]?[slot] == nil,
             let now = try? step.value(of: model, nil, core)
@@ -37,7 +37,7 @@ extension EntityTable {
         noteBaseline(property, slot, now)
     }
 
-    func noteSaidField(_ slot: Int, _ path: AnyKeyPath) {
+    func noteSaid(_ slot: Int, _ path: AnyKeyPath) {
         guard !baselines.isEmpty, let property = mapping.steps.first(where: { $0.modelPath == path })?.property else {
             return
         }
@@ -47,7 +47,18 @@ extension EntityTable {
     /// Whether the object came by another type's DTO before.
     @usableFromInline func isKnownElsewhere(_ slot: Int) -> Bool {
         guard isPayload else { return core.sharing(self).contains { $0 !== self && $0.hasSnapshot(slot) } }
-        return identity.models[slot].map { model in kin.contains { $0.hasSnapshot(of: model) } } ?? false
+        return identity.models[slot].map { model in siblings.contains { $0.hasSnapshot(of: model) } } ?? false
+    }
+
+    /// Whether the app alone has put something into a link: neither this type's DTO has come yet, nor has another one said
+    /// anything of it.
+    func isUnsaidLink(_ step: StepTasks<D>, _ slot: Int, _ model: D.Model, _ path: AnyKeyPath) -> Bool {
+        guard step.isWhole || step.inverse != nil, step.named == nil, let objects = step.objects,
+            !objects(model).isEmpty
+        else { return false }
+        return !core.sharing(self).contains { table in
+            table !== self && table.said(slot, path).map { $0 != .nothing } ?? false
+        }
     }
 
     /// Whether a property of an object whose first DTO of this type has come keeps what it has: by another type's DTO,

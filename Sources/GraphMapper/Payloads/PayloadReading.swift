@@ -12,7 +12,7 @@ extension LoadBatch {
     private func takes(_ step: StepTasks<D>, _ slot: Int, _ model: D.Model) -> Bool {
         guard entities.isTaken(step, slot, model) else {
             // Where no record has the property, what the payload says is all there is to compare.
-            if let path = step.modelPath, entities.kin.contains(where: { $0.isStored && $0.maps(path) }) {
+            if let path = step.modelPath, entities.siblings.contains(where: { $0.isStored && $0.maps(path) }) {
                 refuse(step, path, slot)
             }
             return false
@@ -58,12 +58,12 @@ extension LoadBatch {
     // MARK: What others are told
 
     func noteReached() {
-        guard entities.kin.contains(where: \.isPayload) else { return }
+        guard entities.siblings.contains(where: \.isPayload) else { return }
         provenance.reached = arrived.compactMap { !incoming.has(Int($0)) ? nil : model(at: Int(slots[Int($0)])) }
     }
 
     func tellPayloads() {
-        for table in entities.kin where table.isPayload {
+        for table in entities.siblings where table.isPayload {
             for model in provenance.reached { table.noteTaken(model, from: entities) }
         }
     }
@@ -101,7 +101,11 @@ extension LoadBatch {
             guard entities.snapshot(slot) == nil, entities.isKnownElsewhere(slot), let model = model(at: slot) else {
                 continue
             }
-            if entities.isHeld(step, slot, model) {
+            if entities.isUnsaidLink(step, slot, model, path) {
+                // What the app has put into a link that was never loaded stays, and the link stays one that was not.
+                if let freeze = step.freeze { putBack.append(freeze(model)) }
+                unloaded[path, default: []].append(slot)
+            } else if entities.isHeld(step, slot, model) {
                 if let freeze = step.freeze { putBack.append(freeze(model)) }
             } else if let setAside = step.setAside, entities.isPartElsewhere(slot, path) {
                 putBack.append(setAside(model, slot, core))

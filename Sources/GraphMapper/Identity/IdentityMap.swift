@@ -75,6 +75,8 @@ import Foundation
 /// An object that may be gone.
 @usableFromInline final class WeakReference {
     weak var object: AnyObject?
+    /// The slot that an evicted object had.
+    fileprivate(set) var slot = -1
     init(_ object: AnyObject) { self.object = object }
 }
 
@@ -101,12 +103,35 @@ import Foundation
         evicted[ObjectIdentifier(model)]?.object === model
     }
 
-    final func evict(_ model: AnyObject) {
+    /// The objects that were evicted and are still there.
+    final var evictedModels: [AnyObject] { evicted.values.compactMap(\.object) }
+
+    /// The slot that an evicted object had; nil for others.
+    final func evictedSlot(_ model: AnyObject) -> Int? {
+        guard let known = evicted[ObjectIdentifier(model)], known.object === model, known.slot >= 0 else { return nil }
+        return known.slot
+    }
+
+    final func evict(_ model: AnyObject, from slot: Int) {
         if evicted.count >= evictedLimit {
             evicted = evicted.filter { $0.value.object != nil }
             evictedLimit = max(64, evicted.count * 2)
         }
-        evicted[ObjectIdentifier(model)] = WeakReference(model)
+        let reference = WeakReference(model)
+        reference.slot = slot
+        evicted[ObjectIdentifier(model)] = reference
+    }
+
+    /// Numbers the slots anew; those of objects that were evicted and are still there count as used.
+    final func numberSlots() -> SlotNumbers {
+        var numbers = SlotNumbers()
+        let kept = Set(evicted.values.compactMap { $0.object == nil ? nil : $0.slot })
+        for (slot, model) in models.enumerated() { numbers.append(isUsed: model != nil || kept.contains(slot)) }
+        models = numbers.moved(models)
+        deleted = numbers.moved(deleted)
+        replaced = numbers.moved(replaced)
+        for reference in evicted.values { reference.slot = numbers[reference.slot] ?? -1 }
+        return numbers
     }
 
     /// The slots whose objects nothing else refers to.

@@ -2,7 +2,7 @@ import Foundation
 
 /// What a table does with ids alone, whatever its DTOs are. An app's module specialises it once for each type of id, and not
 /// for each record.
-public class KeyedTable<ID: Storable & Hashable>: AnyTable {
+@usableFromInline class KeyedTable<ID: Storable & Hashable>: TableState {
     @usableFromInline final let identity: IdentityMap<ID>
     /// The id that a model has.
     @usableFromInline final let idOf: (AnyObject) -> ID
@@ -31,9 +31,13 @@ public class KeyedTable<ID: Storable & Hashable>: AnyTable {
         super.init(core, identity, RecordBuffer<D>(), place: place)
     }
 
-    @usableFromInline func twoInstances(_ model: AnyObject) -> GraphError { GraphError(.conflict, name) }
-    @usableFromInline func checkClass(_ model: AnyObject) throws {}
-    @usableFromInline func follow(_ model: AnyObject) {}
+    // What depends on the DTO's type is asked of the table itself.
+
+    @usableFromInline final func twoInstances(_ model: AnyObject) -> GraphError {
+        core.order[place].claimedTwice(model)
+    }
+    @usableFromInline final func checkClass(_ model: AnyObject) throws { try core.order[place].checkNew(model) }
+    @usableFromInline final func follow(_ model: AnyObject) { core.order[place].trackObject(model) }
 
     @inlinable @inline(__always) final func id(of dto: UnsafeRawPointer) -> ID {
         idOffset < 0 ? readID(dto) : (dto + idOffset).assumingMemoryBound(to: ID.self).pointee
@@ -49,6 +53,9 @@ public class KeyedTable<ID: Storable & Hashable>: AnyTable {
         guard let slot = identity.slot(idOf(model)), identity.models[slot] === model else { return nil }
         return slot
     }
+
+    /// The slot that a model has, or had before it was evicted; -1 for one that the session does not know.
+    final func slotOrEvicted(_ model: AnyObject) -> Int { knownSlot(of: model) ?? identity.evictedSlot(model) ?? -1 }
 
     /// The slot of a model, which becomes a new object if the session does not know it.
     @inlinable @discardableResult final func slot(of model: AnyObject) throws -> Int {
@@ -70,6 +77,8 @@ public class KeyedTable<ID: Storable & Hashable>: AnyTable {
         for id in found.reversed() { identity.remove(id) }
         found = []
     }
+
+    @inlinable final var hasNoDeletions: Bool { identity.deleted.isEmpty && identity.dropped.isEmpty }
 
     /// Another instance under the key of a deleted object is not deleted, unless it was evicted.
     @inlinable final func isDeleted(_ model: AnyObject) -> Bool {
@@ -94,10 +103,6 @@ public class KeyedTable<ID: Storable & Hashable>: AnyTable {
     final func noteStored(_ dto: UnsafeRawPointer, _ model: AnyObject, _ walked: Int) -> Int {
         let id = id(of: dto)
         let slot = identity.slot(id) ?? identity.register(id, model, at: walked)
-        // Deleted while the save waited: that is for the next one.
-        if !identity.dropped.isEmpty, identity.dropped.removeValue(forKey: ObjectIdentifier(model)) != nil {
-            identity.deleted.insert(slot)
-        }
         grow(to: slot + 1)
         snapshotRows.put(dto, at: slot)
         filled[slot] = .max
@@ -107,7 +112,7 @@ public class KeyedTable<ID: Storable & Hashable>: AnyTable {
 }
 
 /// The loops over ids, as closures. A mapping forms them where the type of its id is known, so that they are specialised: a
-/// method of a generic class that is called through ``AnyTable`` never is.
+/// method of a generic class that is called through ``TableState`` never is.
 @usableFromInline struct Passes<ID: Storable & Hashable> {
     @usableFromInline let make: (KeyedBatch<ID>, Int) throws -> Bool
     @usableFromInline let offer: (KeyedBatch<ID>, UnsafeRawPointer, Int) -> Void

@@ -9,7 +9,7 @@ extension KeyedTable {
         takenPlaces.append(TakenPlace(slot: slot, old: identity.models[slot], new: model, filled: mask))
         replace(slot, by: model)
         unvisited.append(slot)
-        reachTaken(slot)
+        core.order[place].reachTaken(slot)
         return slot
     }
 

@@ -1,7 +1,7 @@
 /// Which rows of a circle are written in two steps.
 extension WriteOrder {
     /// The fewest rows of a circle to write in two steps.
-    func breakers(of group: [Int]) throws -> Set<Int> {
+    func cycleBreakers(of group: [Int]) throws -> Set<Int> {
         let members = Dictionary(uniqueKeysWithValues: group.enumerated().map { ($1, $0) })
         let inner = edges.filter { members[$0.from] != nil && members[$0.to] != nil }
         var local = Part(count: group.count)

@@ -47,37 +47,24 @@ struct SlotNumbers {
 
 extension EntityTable {
     /// Numbers the slots of the identity map that are used.
-    func numberedSlots() -> SlotNumbers {
-        var numbers = SlotNumbers()
-        for model in identity.models { numbers.append(isUsed: model != nil) }
-        identity.models = numbers.moved(identity.models)
+    func numberSlots() -> SlotNumbers {
+        let numbers = identity.numberSlots()
         identity.slots = identity.slots.compactMapNumbers { numbers[Int($0)].map { Int32(truncatingIfNeeded: $0) } }
-        identity.deleted = numbers.moved(identity.deleted)
-        identity.replaced = numbers.moved(identity.replaced)
         return numbers
     }
 
-    func renumberSlots(_ numbers: [ObjectIdentifier: SlotNumbers]) {
+    func renumber(_ numbers: [ObjectIdentifier: SlotNumbers]) {
         guard let own = numbers[ObjectIdentifier(identity)] else { return }
         snapshots.renumber(own)
         filled = own.moved(filled)
+        bases = own.moved(bases)
         vanished = own.moved(vanished)
         baselines = baselines.mapValues(own.moved)
         elsewhere = elsewhere.mapValues(own.moved)
         for (path, inverseIndex) in inverseIndexes {
-            let owners = D.schema.property(at: path)?.link.flatMap { core.tables[TypeKey($0.record)] }
+            let owners = D.schema.property(at: path)?.link.flatMap { core.erasedTable($0.record) }
             guard let owners, let others = numbers[ObjectIdentifier(owners.identityMap)] else { continue }
             inverseIndex.renumber(own, owners: others)
         }
-    }
-}
-
-extension InverseIndex {
-    fileprivate func renumber(_ objects: SlotNumbers, owners: SlotNumbers) {
-        startWalk()
-        endWalk()
-        moves = [:]
-        held = owners.moved(held)
-        named = ContiguousArray(objects.moved(named).map { $0 < 0 ? -1 : owners[Int($0)].map { Int32($0) } ?? -1 })
     }
 }

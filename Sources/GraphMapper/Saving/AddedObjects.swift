@@ -4,7 +4,17 @@ struct AddedObjects {
     /// By the objects' addresses.
     private var places = IDIndex<Int>()
 
+    /// Those whose rows are updated if they turn out to be there, by address.
+    private var upserts: Set<Int> = []
+
     var isEmpty: Bool { places.count == 0 }
+
+    /// Whether the object's row is updated if it turns out to be there.
+    func isUpsert(_ object: AnyObject) -> Bool { upserts.contains(Self.address(object)) }
+
+    mutating func setUpsert(_ object: AnyObject) { upserts.insert(Self.address(object)) }
+
+    func contains(address: ObjectIdentifier) -> Bool { places[Int(bitPattern: address)] != nil }
 
     func contains(_ object: AnyObject) -> Bool { places[Self.address(object)] != nil }
 
@@ -18,21 +28,23 @@ struct AddedObjects {
     mutating func remove(_ object: AnyObject) {
         guard let place = places[Self.address(object)] else { return }
         places.remove(Self.address(object))
+        upserts.remove(Self.address(object))
         objects[Int(place)] = nil
         // The gaps are closed when they are most of the list.
-        if places.count * 2 < objects.count { self = Self(objects.compactMap { $0 }) }
+        if places.count * 2 < objects.count { self = Self(objects.compactMap { $0 }, upserts) }
     }
 
     mutating func removeAll(where isGone: (AnyObject) throws -> Bool) rethrows {
         var kept: [AnyObject] = []
         for object in self where try !isGone(object) { kept.append(object) }
-        self = Self(kept)
+        self = Self(kept, upserts)
     }
 
     init() {}
 
-    init(_ objects: [AnyObject]) {
+    private init(_ objects: [AnyObject], _ upserts: Set<Int>) {
         for object in objects { append(object) }
+        self.upserts = upserts.intersection(objects.map(Self.address))
     }
 }
 

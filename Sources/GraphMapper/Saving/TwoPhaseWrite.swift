@@ -1,6 +1,6 @@
 /// How a row is written in two steps, of which the first lets something in between.
 extension WriteOrder {
-    func twoSteps(_ place: Int) -> (first: ChangeSet.Change, second: ChangeSet.Change) {
+    func twoPhases(_ place: Int) -> (first: ChangeSet.Change, second: ChangeSet.Change) {
         let change = changes[place]
         var patched: [String] = []
         for edge in edges {
@@ -9,7 +9,7 @@ extension WriteOrder {
             if let column, !patched.contains(column) { patched.append(column) }
         }
         let nullable = rules[change.table]?.nullable ?? []
-        func stand(_ column: String, _ value: StoredValue) -> StoredValue {
+        func placeholder(_ column: String, _ value: StoredValue) -> StoredValue {
             nullable.contains(column) ? .null : value.unused(by: change.row)
         }
         switch change {
@@ -19,17 +19,17 @@ extension WriteOrder {
                 expected: [])
             for (place, column) in row.columns.enumerated() where patched.contains(column) {
                 let value = row.values[place]
-                row.values[place] = stand(column, value)
+                row.values[place] = placeholder(column, value)
                 update.columns.append(column)
                 update.values.append(value)
                 update.expected.append(row.values[place])
             }
             return (.insert(row), .update(update))
         case .update(var row):
-            let first = makeRoom(change, row.keyColumns, row.columns, &row.expected, patched, stand)
+            let first = placeholders(change, row.keyColumns, row.columns, &row.expected, patched, placeholder)
             return (first, .update(row))
         case .delete(var row):
-            let first = makeRoom(change, row.keyColumns, row.columns, &row.expected, patched, stand)
+            let first = placeholders(change, row.keyColumns, row.columns, &row.expected, patched, placeholder)
             return (first, .delete(row))
         case .relink(var link):
             var first = link
@@ -40,9 +40,9 @@ extension WriteOrder {
     }
 
     /// The update that comes first, and makes what the second step expects.
-    private func makeRoom(
+    private func placeholders(
         _ change: ChangeSet.Change, _ keyColumns: [String], _ columns: [String], _ expected: inout [StoredValue],
-        _ patched: [String], _ stand: (String, StoredValue) -> StoredValue
+        _ patched: [String], _ placeholder: (String, StoredValue) -> StoredValue
     ) -> ChangeSet.Change {
         var first = ChangeSet.Update(
             table: change.table, keyColumns: keyColumns, key: change.row.key, columns: [], values: [], expected: [],
@@ -50,7 +50,7 @@ extension WriteOrder {
         for (place, column) in columns.enumerated() where patched.contains(column) {
             first.columns.append(column)
             first.expected.append(expected[place])
-            expected[place] = stand(column, expected[place])
+            expected[place] = placeholder(column, expected[place])
             first.values.append(expected[place])
         }
         return .update(first)

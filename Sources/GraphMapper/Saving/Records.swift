@@ -1,13 +1,13 @@
 /// The DTOs of models, with those that they nest: the innermost is made first, so that depth costs no stack.
 extension SessionCore {
     private struct Visit {
-        let table: AnyTable
+        let table: any ErasedTable
         let model: AnyObject
         var isOpen = false
     }
 
     /// Makes the DTO of a model, and of all that it nests, in their tables.
-    func makeRecords(of model: AnyObject, in table: AnyTable) throws {
+    func makeRecords(of model: AnyObject, in table: any ErasedTable) throws {
         var stack = [Visit(table: table, model: model)]
         // Structs that are not made before what they nest is.
         var open: Set<ObjectIdentifier> = []
@@ -62,20 +62,20 @@ extension EntityTable {
         return stubs.stub(of: mapping.idOf(model))
     }
 
-    func modelsNested(in model: AnyObject) throws -> [(table: AnyTable, model: AnyObject)] {
+    func modelsNested(in model: AnyObject) throws -> [(table: any ErasedTable, model: AnyObject)] {
         guard let model = model as? D.Model else { return [] }
-        var nested: [(table: AnyTable, model: AnyObject)] = []
-        for step in mapping.steps { try step.nestedModels?(model, core) { nested.append(($0, $1)) } }
+        var nested: [(table: any ErasedTable, model: AnyObject)] = []
+        for step in mapping.steps { try step.nestedModels?(model, core) { nested.append((core.order[$0.place], $1)) } }
         return nested
     }
 
-    func startObject(of model: AnyObject) -> Bool {
+    func startRecord(of model: AnyObject) -> Bool {
         guard let stubs, let model = model as? D.Model else { return false }
         records[ObjectIdentifier(model)] = stubs.access.stub(mapping.idOf(model))
         return true
     }
 
-    func finishRecord(of model: AnyObject) throws {
+    func makeRecord(of model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
         if let object = records[ObjectIdentifier(model)], let stubs {
             try compose(whole: model) { try stubs.access.fill(object, $0) }

@@ -63,7 +63,10 @@ extension EntityTable {
         _ step: UnsafePointer<StepTasks<D>>, _ model: D.Model, _ slot: Int, _ composition: Composition
     ) throws -> Bool {
         if step.pointee.isVersion { return true }
-        if composition == .edits, try isClean(step.pointee.isClean, slot, model) { return true }
+        if composition == .edits {
+            let isUnedited = try isClean(step.pointee.isClean, slot, model)
+            if try isUnedited || !bases.isEmpty && isClean(step.pointee, slot, model) { return true }
+        }
         guard let isEmpty = step.pointee.isEmpty, filled[slot] & step.pointee.bit == 0 else { return false }
         return isEmpty(model)
     }

@@ -63,13 +63,42 @@ extension Schema where D: Identifiable, D.ID: Storable {
                 links.append(relink(property, row.key, before, after, of: keyColumns))
                 continue
             }
-            for (column, pair) in zip(property.columnNames, zip(before, after)) where all || pair.0 != pair.1 {
+            // The columns of a foreign key mean something only together.
+            let isWhole = all || property.link != nil
+            for (column, pair) in zip(property.columnNames, zip(before, after)) where isWhole || pair.0 != pair.1 {
                 row.columns.append(column)
                 row.expected.append(pair.0)
                 row.values.append(pair.1)
             }
         }
         return (row.columns.isEmpty && row.unread.isEmpty ? nil : .update(row), links, names)
+    }
+
+    /// Lets an update be applied only if what is stored is as in `base`.
+    func expect(
+        _ base: D, in change: inout (row: ChangeSet.Change?, links: [ChangeSet.Change], properties: [String])
+    ) {
+        var columns: [String: StoredValue] = [:]
+        var lists: [String: [StoredValue]] = [:]
+        for property in properties where !property.isNested {
+            let values = property.stored(base)
+            if property.isList {
+                lists[property.name] = values
+            } else {
+                for (column, value) in zip(property.columnNames, values) { columns[column] = value }
+            }
+        }
+        if case .update(var row) = change.row {
+            for (place, column) in row.columns.enumerated() {
+                if let value = columns[column] { row.expected[place] = value }
+            }
+            change.row = .update(row)
+        }
+        change.links = change.links.map { link in
+            guard case .relink(var link) = link else { return link }
+            link.base = lists[link.property] ?? link.base
+            return .relink(link)
+        }
     }
 
     /// What deletes a DTO's row, if its columns still hold what the DTO has.

@@ -1,12 +1,16 @@
 /// The way back: what the app adds and deletes, the walk, and the DTOs of what changed.
 extension EntityTable {
-    func addModel(_ model: AnyObject) throws {
+    /// - Parameter isUpsert: whether its row is updated if it turns out to be there.
+    func add(_ model: AnyObject, isUpsert: Bool = false) throws {
         guard let model = model as? D.Model else { return }
+        try checkKey(model)
         if let slot = mapping.passes.slot(self, model), identity.models[slot] !== model,
             !identity.deleted.contains(slot)
         {
             throw twoInstances(model)
         }
+        // The row of one that was evicted is known to be there.
+        let wasEvicted = !identity.evicted.isEmpty && identity.isEvicted(model)
         if !identity.dropped.isEmpty { identity.dropped[ObjectIdentifier(model)] = nil }
         if !identity.evicted.isEmpty { identity.evicted[ObjectIdentifier(model)] = nil }
         if let slot = mapping.passes.slot(self, model) {
@@ -15,21 +19,55 @@ extension EntityTable {
             identity.deleted.remove(slot)
             if identity.models[slot] !== model {
                 replace(slot, by: model)
-                markAsEdited(model)
+                markEdited(model)
             }
+        } else if keys?.isNeeded(model) != true {
+            registerAdded(model)
         }
         added.append(model)
+        if isUpsert || wasEvicted { added.setUpsert(model) }
+    }
+
+    /// Every way to its id answers an object from the moment it is added.
+    private func registerAdded(_ model: D.Model) {
+        let id = mapping.idOf(model)
+        _ = identity.register(id, model)
+        addedIDs[ObjectIdentifier(model)] = id
+    }
+
+    /// Registers an added object anew whose id has changed since.
+    private func registerChanged(_ model: D.Model) {
+        guard let old = addedIDs[ObjectIdentifier(model)], IDKey(old) != IDKey(mapping.idOf(model)) else { return }
+        if let slot = identity.slot(old), identity.models[slot] === model { identity.remove(old) }
+        addedIDs[ObjectIdentifier(model)] = nil
+        if identity.slot(mapping.idOf(model)) == nil { registerAdded(model) }
+    }
+
+    /// A key that is not equal to itself can never be found again.
+    func checkKey(_ model: D.Model) throws {
+        let id = mapping.idOf(model)
+        guard IDKey(id) != IDKey(id) else { return }
+        throw GraphError(
+            .misuse, "\(id) is no key, since it is not equal to itself; give the object another", type: D.schema.name,
+            id: "\(id)", property: D.schema.key?.name)
     }
 
     /// Whether another object of the same id has taken the place of one.
     @usableFromInline func isReplaced(_ object: D.Model?, by other: D.Model?) -> Bool {
-        guard let object, let other, object !== other, knownSlot(of: object) == nil else { return false }
+        guard let object, let other, object !== other, knownSlot(of: object) == nil,
+            identity.dropped[ObjectIdentifier(object)] != nil || identity.isEvicted(object)
+        else { return false }
         return IDKey(mapping.idOf(object)) == IDKey(mapping.idOf(other))
     }
 
-    func deleteModel(_ model: AnyObject) throws {
+    func delete(_ model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
+        let wasAdded = addedIDs.removeValue(forKey: ObjectIdentifier(model)) != nil
         added.remove(model)
+        if wasAdded, let slot = knownSlot(of: model), !core.sharing(self).contains(where: { $0.hasSnapshot(slot) }) {
+            // It was never stored: nothing leads to it any more.
+            identity.remove(mapping.idOf(model), isStored: true)
+        }
         if let slot = knownSlot(of: model) {
             identity.deleted.insert(slot)
         } else {
@@ -54,11 +92,15 @@ extension EntityTable {
 
     /// Takes the added objects into the walk.
     func walkAdded() throws {
-        for object in added { _ = try mapping.passes.enter(self, object) }
+        for object in added {
+            if let model = object as? D.Model { registerChanged(model) }
+            _ = try mapping.passes.enter(self, object)
+        }
     }
 
     /// Forgets that objects were added which are stored now.
-    private func forgetStored() {
+    func forgetStored() {
+        defer { addedIDs = addedIDs.filter { added.contains(address: $0.key) } }
         added.removeAll { object in
             guard let slot = mapping.passes.slot(self, object), held.models[slot] === object else { return false }
             return snapshots.has(slot) || core.sharing(self).contains { $0.hasSnapshot(slot) }
@@ -67,16 +109,16 @@ extension EntityTable {
 
     /// A subclass that has a mapping of its own is stored by that one; here its own properties would be lost.
     func checkSubclass(_ model: AnyObject) throws {
-        guard let other = core.tables(inverseIndex: model).first, other !== self, isBase(of: other) else { return }
+        guard let other = core.tables(holding: model).first, other !== self, isBase(of: other) else { return }
         throw GraphError(
             .misuse,
             "a link to \(D.schema.name) leads to a \(type(of: model)), which is stored as \(other.name); link to that, "
                 + "or map the subclass as \(D.schema.name)", type: D.schema.name, id: "\(idOf(model))")
     }
 
-    func resetWalk() {
+    func startWalk() {
         markTracked()
-        for inverseIndex in inverseIndexes.values { inverseIndex.startWalk() }
+        for inverseIndex in inverseIndexes.values { inverseIndex.walk = OwnershipWalk(isPartial: false) }
         found = []
         walked = 0
         partial = nil
@@ -125,74 +167,69 @@ extension EntityTable {
 
     /// Objects that the walk found are forgotten unless the save succeeds.
     func forgetFound() {
-        for inverseIndex in inverseIndexes.values { inverseIndex.endWalk() }
+        for inverseIndex in inverseIndexes.values { inverseIndex.walk = nil }
         if !takenPlaces.isEmpty { giveBackPlaces() }
         mapping.passes.forgetFound(self)
     }
 
-    func collectChanges(into plan: inout WritePlan) throws {
-        let rank = core.order.firstIndex { $0 === self } ?? 0
+    func collect(into plan: inout WritePlan) throws {
         let isShared = core.sharing(self).count > 1
+        let commit = EntityCommit(self)
         inserting = []
-        if !takenPlaces.isEmpty {
-            plan.commit.append { [self, takenPlaces] in
-                for place in takenPlaces { replace(place.slot, by: place.new) }
-            }
-        }
         var new: [(slot: Int, model: D.Model)] = []
         for slot in try partial.map(changedSlots) ?? changedSlots() {
             guard let model = model(at: slot) else { continue }
             let old = vanished.contains(slot) ? nil : snapshots[slot]
             if identity.deleted.contains(slot) {
                 if let old {
-                    plan.delete(D.schema.deletion(of: old), rank, isShared)
+                    plan.delete(D.schema.deletion(of: try base(slot, old)), place, isShared)
                     noteDeleted(old, in: &plan)
                 }
-                let id = mapping.idOf(model)
-                plan.isDeleting = true
-                plan.forget.append { [self] in forget(id) }
+                commit.delete(.init(slot: slot, id: mapping.idOf(model), model: model))
             } else if vanished.contains(slot) {
-                try checkVanished(slot, model)
+                // Links are no edits of it. An edit finds that the row is gone, and is a conflict.
+                guard let last = snapshots[slot], isEditedBesidesLinks(slot, model) else { continue }
+                try collectUpdate(of: model, slot, last, isShared, commit, into: &plan)
             } else if let old {
-                try checkWhole(slot, model)
-                let new = try rebuilt(old, model, slot)
-                guard IDKey(new.id) == IDKey(old.id) else {
-                    throw GraphError(
-                        .misuse, "its id became \(new.id); ids do not change, so delete it and add another",
-                        type: D.schema.name, id: "\(old.id)")
-                }
-                let change = schema.update(from: old, to: new)
-                plan.update(change.row, change.links, isShared)
-                note(old, new, in: &plan)
-                let written = writtenLinks(of: model)
-                plan.commit.append { [self] in
-                    snapshots[slot] = new
-                    filled[slot] |= written
-                }
-                settle(new, model, &plan)
+                try collectUpdate(of: model, slot, old, isShared, commit, into: &plan)
             } else if isShared, !core.isWriter(self, slot) {
                 continue
             } else if !rows.isEmpty, let stored = rows[IDKey(mapping.idOf(model))] {
-                try collect(model, slot, foundAs: stored, into: &plan)
+                try collect(model, slot, foundAs: stored, commit, into: &plan)
             } else {
                 new.append((slot, model))
             }
         }
-        try collect(new, rank, into: &plan)
-        if !identity.dropped.isEmpty { plan.isDeleting = true }
-        let held = inverseIndexes.values.map { ($0, $0.pending) }
-        let looked = partial?.compared
-        plan.commit.append { [self] in tellSaved(looked) }
-        plan.commit.append(marksTaken())
-        plan.commit.append { [self] in
-            // Objects added while the save waited are left for the next one.
-            if !added.isEmpty { forgetStored() }
-            for (inverseIndex, pending) in held { inverseIndex.commit(pending) }
+        try collect(new, commit, into: &plan)
+        if commit.hasDeleted { plan.isDeleting = true }
+        plan.commits.append(commit)
+    }
+
+    /// Plans to write what differs from an object's row.
+    private func collectUpdate(
+        of model: D.Model, _ slot: Int, _ old: D, _ isShared: Bool, _ commit: EntityCommit<D>,
+        into plan: inout WritePlan
+    ) throws {
+        try checkWhole(slot, model)
+        let new = try identity.replaced[slot] == nil ? rebuilt(old, model, slot) : composed(model)
+        guard IDKey(new.id) == IDKey(old.id) else {
+            throw GraphError(
+                .misuse, "its id became \(new.id); ids do not change, so delete it and add another",
+                type: D.schema.name, id: "\(old.id)")
         }
+        var change = schema.update(from: old, to: new)
+        if bases[slot] != nil { schema.expect(try base(slot, old), in: &change) }
+        plan.update(change.row, change.links, isShared)
+        note(old, new, in: &plan)
+        commit.update(
+            .init(slot: slot, dto: new, written: writtenLinks(of: model), takenBack: takenBack(slot, model)))
+        settle(new, model, &plan)
     }
 
     /// Plans to insert objects of which nothing is stored.
-    private func collect(_ new: [(slot: Int, model: D.Model)], _ rank: Int, into plan: inout WritePlan) throws {
+    private func collect(
+        _ new: [(slot: Int, model: D.Model)], _ commit: EntityCommit<D>, into plan: inout WritePlan
+    ) throws {
         guard !new.isEmpty else { return }
         let isPlain = records.isEmpty && (stubs != nil || !mapping.hasNested)
         let dtos = try isPlain ? composeNew(new) : new.map { try record(of: $0.model) }
@@ -203,9 +240,9 @@ extension EntityTable {
         // Not a key path, which costs a microsecond where the type is not known.
         inserting = dtos.map { $0.id }
         let changes = insertions(of: dtos)
-        plan.insert(changes.rows, rank)
+        plan.insert(changes.rows, place)
         plan.relinks += changes.links
-        plan.commit.append { [self] in stored(new, dtos) }
+        commit.insert(new, dtos)
     }
 
     /// Slots of objects that are new, deleted or differ from their snapshots.
@@ -235,30 +272,26 @@ extension EntityTable {
     /// Whether a property that is known differs from the snapshot.
     func isDirty(_ slot: Int, _ model: D.Model) throws -> Bool {
         for (index, step) in mapping.steps.enumerated()
-        where try !isClean(step.isClean, slot, model) && isKnown(step, index, model, slot) { return true }
+        where try !isClean(step, slot, model) && isKnown(step, index, model, slot) { return true }
         return false
     }
 
     func forget(_ id: D.ID) {
-        if let slot = identity.slot(id) { for table in core.sharing(self) { table.forgetSnapshot(slot) } }
+        if let slot = identity.slot(id) {
+            for table in core.sharing(self) {
+                table.forgetSnapshot(slot)
+                table.forgetOwned(by: slot)
+            }
+        }
         identity.remove(id, isStored: true)
     }
 
     /// Takes from every link what the save has deleted.
-    func dropDeletedTargets() {
+    func dropDeleted() {
         for slot in identity.models.indices {
             // What another writer has deleted stays as it was last read.
             guard let model = model(at: slot), snapshot(slot) != nil, !vanished.contains(slot) else { continue }
             for step in mapping.steps { step.drop?(model, core, false) }
-        }
-    }
-
-    private func stored(_ new: [(slot: Int, model: D.Model)], _ dtos: [D]) {
-        grow(to: held.models.count + new.count)
-        let noteStored = mapping.passes.noteStored
-        dtos.withUnsafeBufferPointer { dtos in
-            guard let first = dtos.baseAddress else { return }
-            for index in new.indices { _ = noteStored(self, first + index, new[index].model, new[index].slot) }
         }
     }
 
@@ -277,17 +310,20 @@ extension EntityTable {
         try withUnsafePointer(to: old) { try compose(model, slot, $0, .edits) { try schema.make(&$0) } }
     }
 
+    /// The DTO of a model as that of a new object: nothing of what is stored is left in it.
+    func composed(_ model: D.Model) throws -> D { try compose(model, -1, nil, .whole) { try schema.make(&$0) } }
+
     /// The DTO of a model, with nested values; the links of an object lead to objects that have an id and nothing else.
     @usableFromInline func record(of model: D.Model) throws -> D {
         if !records.isEmpty, let known = records[ObjectIdentifier(model)] { return known }
         return try stubs == nil && mapping.hasNested ? wholeRecord(of: model) : composeWhole(model)
     }
 
-    func evictModel(_ model: AnyObject) {
+    func evict(_ model: AnyObject) {
         guard let model = model as? D.Model else { return }
         added.remove(model)
         guard let slot = knownSlot(of: model) else { return }
-        if core.sharing(self).contains(where: { $0.hasSnapshot(slot) }) { identity.evict(model) }
+        if core.sharing(self).contains(where: { $0.hasSnapshot(slot) }) { identity.evict(model, from: slot) }
         forget(mapping.idOf(model))
     }
 }

@@ -26,13 +26,13 @@ extension EntityTable {
     func isTaken(_ step: StepTasks<D>, _ slot: Int, _ model: D.Model) -> Bool {
         guard let path = step.modelPath else { return true }
         if isTakenHere(step, slot) { return isUnedited(step.isClean, slot, model) }
-        let others = kin.compactMap { $0.hasTaken(model, path) }
+        let others = siblings.compactMap { $0.hasTaken(model, path) }
         guard others.isEmpty else { return others.contains(true) }
         if snapshot(slot) != nil { return !isElsewhere(step, slot) && isUnedited(step.isClean, slot, model) }
-        return isAsNoted(step, slot, model) && !kin.contains { $0.said(of: model, path) == .changed }
+        return isAsNoted(step, slot, model) && !siblings.contains { $0.said(of: model, path) == .changed }
     }
 
-    func hasWhatCame(_ model: AnyObject, _ path: AnyKeyPath) -> Bool? {
+    func hasTaken(_ model: AnyObject, _ path: AnyKeyPath) -> Bool? {
         guard let model = model as? D.Model, let slot = slot(ofLoaded: model),
             let index = mapping.steps.firstIndex(where: { $0.modelPath == path })
         else { return nil }
@@ -49,7 +49,7 @@ extension EntityTable {
     @usableFromInline func isEdited(_ index: Int, _ slot: Int, _ model: D.Model) -> Bool {
         let step = mapping.steps[index]
         guard isPayload else {
-            return snapshot(slot) != nil && !isUnedited(step.isClean, slot, model)
+            return snapshot(slot) != nil && !isUnedited(step, slot, model)
                 && isKnown(step, index, model, slot) && !isSaidElsewhere(step, slot)
         }
         return (snapshot(slot) != nil || isKnownElsewhere(slot)) && !isTaken(step, slot, model)
@@ -57,7 +57,7 @@ extension EntityTable {
 
     /// What a record has in a list of the model.
     func linkedElsewhere(_ step: StepTasks<D>, _ model: D.Model) -> [AnyObject]? {
-        step.modelPath.flatMap { path in kin.lazy.compactMap { $0.linked(by: model, path) }.first }
+        step.modelPath.flatMap { path in siblings.lazy.compactMap { $0.linked(by: model, path) }.first }
     }
 
     func targets(of model: AnyObject, _ path: AnyKeyPath) -> [AnyObject]? {
@@ -69,7 +69,7 @@ extension EntityTable {
     ///
     /// - Parameter looked: the slots that a save of what is edited has compared; nil for a save of everything.
     func tellSaved(_ looked: Set<Int>?) {
-        let payloads = kin.filter(\.isPayload)
+        let payloads = siblings.filter(\.isPayload)
         guard !payloads.isEmpty else { return }
         for slot in looked.map(Array.init) ?? Array(snapshots.indices) {
             guard snapshot(slot) != nil, let model = model(at: slot) else { continue }
@@ -79,12 +79,13 @@ extension EntityTable {
 
     /// Notes that an object has what is stored, whatever payloads have said.
     func noteUndone(_ slot: Int) {
-        for path in mapping.steps.compactMap(\.modelPath) where kin.contains(where: { $0.isStored && $0.maps(path) }) {
+        for path in mapping.steps.compactMap(\.modelPath)
+        where siblings.contains(where: { $0.isStored && $0.maps(path) }) {
             elsewhere[path, default: []].insert(slot)
         }
     }
 
-    func noteTakenElsewhere(_ model: AnyObject, _ other: AnyTable) {
+    func noteTakenElsewhere(_ model: AnyObject, _ other: any ErasedTable) {
         guard let model = model as? D.Model, let slot = slot(ofLoaded: model) else { return }
         for step in mapping.steps {
             guard let path = step.modelPath, !isUnset(step, slot), !isUnedited(step.isClean, slot, model),
