@@ -198,9 +198,14 @@ import Testing
                 world.goods.rollBack()
                 world.name.rollBack()
                 world.email.rollBack()
-            case .other(let note, let buyer, let theirs, let name, let email):
-                // Lists that both have changed are merged by the save, element by element: a law of its own.
-                let goods = world.goods.model == world.goods.stored ? theirs : world.goods.stored
+            case .other(let newNote, let newBuyer, let newGoods, let newName, let newEmail):
+                // What both have changed is merged by the save, or is a conflict: laws of their own.
+                func theirs<V: Equatable>(_ value: V, _ expected: Expected<V>) -> V {
+                    expected.model == expected.stored ? value : expected.stored
+                }
+                let (note, buyer) = (theirs(newNote, world.note), theirs(newBuyer, world.buyer))
+                let (goods, name) = (theirs(newGoods, world.goods), theirs(newName, world.name))
+                let email = theirs(newEmail, world.email)
                 try await store.write { tx in
                     let row = PurchaseRow(id: 1, note: note, buyer: buyer.map { Ref($0) }, goods: goods.map { Ref($0) })
                     _ = try await tx.upsert(row)
