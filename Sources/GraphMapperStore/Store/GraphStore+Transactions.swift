@@ -8,7 +8,7 @@ extension GraphStore {
         guard let readers else {
             return try await exclusively { try await transaction(isWrite: isShared, ReadTransaction(writer), body) }
         }
-        guard Self.openTransaction?.holdsWriter(self) != true else { throw Self.nested }
+        guard Self.openTransaction?.holds(self) != true else { throw Self.nested }
         let connection = try await readers.take()
         defer { readers.give(connection) }
         return try await holding(
