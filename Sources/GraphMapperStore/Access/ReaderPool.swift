@@ -10,8 +10,9 @@ final class ReaderPool: Sendable {
 
     init(beside writer: Connection, limit: Int, connect: @escaping @Sendable () throws -> Connection) {
         self.writer = writer
-        self.limit = max(1, limit)
-        permits = AsyncSemaphore(limit: limit)
+        // Each is an open file, and a store that is suspended waits for each.
+        self.limit = min(max(1, limit), 1_000)
+        permits = AsyncSemaphore(limit: self.limit)
         self.connect = connect
     }
 

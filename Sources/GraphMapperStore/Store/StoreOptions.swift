@@ -21,7 +21,7 @@ extension GraphStore {
         public var seed: String?
         /// How long to wait for another process's write; some 24 days at most.
         public var busyTimeout = Duration.seconds(5)
-        /// At most so many reads run at once.
+        /// At most so many reads run at once: from one to 1,000.
         public var readers = 4
         /// The time between two looks for what others have written to the file, while something is observed: from a
         /// millisecond to an hour.
