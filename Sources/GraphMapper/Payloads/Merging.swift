@@ -30,8 +30,7 @@ extension GraphSession {
     public func merge<D: Mappable>(
         _ dtos: [D], onConflict policy: ConflictPolicy = .fail, duplicates: DuplicatePolicy = .fail
     ) async throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try validate()
-        try await turn.take()
+        try await takeTurn()
         defer { release() }
         let named = try names(in: dtos)
         let stored = try await gatherStored(named)

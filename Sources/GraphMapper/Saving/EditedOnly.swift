@@ -14,8 +14,7 @@ extension GraphSession {
     /// Of a link that the other side's foreign key holds, name an object on either side. A save that deletes looks at the
     /// links of everything that may point to what is deleted. Complexity: O(1).
     public func edit(_ model: AnyObject) throws {
-        try validate()
-        try confinement.enter {
+        try confined {
             for table in core.order where table.isStored && table.holds(model) { table.markEdited(model) }
         }
     }

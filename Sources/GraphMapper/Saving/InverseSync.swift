@@ -12,10 +12,8 @@ extension GraphSession {
     ///   things, or both objects that take the place in a link to one; `.unreachable` for an owner that only a back-reference leads to; `.misuse` while a load or save is under
     ///   way. Then no model is changed.
     public func relink() throws {
-        try validate()
-        try notBusy()
         // The second time for the objects that the first has taken out of links to one.
-        try confinement.enter { for _ in 0..<2 where try !core.relink() { return } }
+        try whileIdle { for _ in 0..<2 where try !core.relink() { return } }
     }
 }
 

@@ -31,8 +31,7 @@ extension GraphSession {
     /// - Throws: ``GraphError`` if the session or another row has the id, or the row is gone; whatever goes wrong. Everything
     ///   is then as before.
     public func changeKey<ID: Storable & Hashable>(of model: AnyObject, to id: ID) async throws {
-        try validate()
-        try await turn.take()
+        try await takeTurn()
         defer { release() }
         let table = try core.storedTable(for: model)
         guard let change = try table.keyChange(of: model, to: id) else { return }

@@ -130,8 +130,7 @@ extension GraphSession {
     ///
     /// - Throws: what ``save(only:onConflict:)`` throws before it writes.
     public func plan(only scope: SaveScope = .all) async throws -> SavePlan {
-        try validate()
-        try await turn.take()
+        try await takeTurn()
         defer { release() }
         let order = try core.plan(scope).order
         guard !order.changes.isEmpty else { return SavePlan(order, []) }

@@ -14,8 +14,7 @@ extension GraphSession {
     /// - Throws: what `body` throws, and what ending the transaction throws.
     @discardableResult
     public func savepoint<T>(_ body: () async throws -> T) async throws -> T {
-        try validate()
-        try await turn.takeForSavepoint()
+        try await takeTurn(.savepoint)
         defer { turn.end() }
         guard let backing else { return try await undoing(SessionImage(core), body) }
         let outer = nested
@@ -54,8 +53,7 @@ extension GraphSession {
     /// - Returns: what `body` returns.
     @discardableResult
     public func join<T>(_ transaction: any JoinableTransaction, _ body: () async throws -> T) async throws -> T {
-        try validate()
-        try await turn.takeForSavepoint()
+        try await takeTurn(.savepoint)
         defer { turn.end() }
         let outer = nested
         return try await transaction.savepoint {

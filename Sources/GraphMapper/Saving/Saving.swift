@@ -20,8 +20,7 @@ extension GraphSession {
     @discardableResult
     public func save(only scope: SaveScope = .all, onConflict policy: ConflictPolicy = .fail) async throws -> ChangeSet
     {
-        try validate()
-        try await turn.take()
+        try await takeTurn()
         defer { release() }
         defer { for table in core.order { table.endSparing() } }
         // Objects whose conflict makes them deleted, or not deleted any more.

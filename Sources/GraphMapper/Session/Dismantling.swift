@@ -10,9 +10,7 @@ extension GraphSession {
     ///
     /// - Throws: ``GraphError`` of kind `.misuse` while a load or save is under way.
     public func dismantle() throws {
-        try validate()
-        try notBusy()
-        core.dismantle()
+        try whileIdle { core.dismantle() }
     }
 }
 

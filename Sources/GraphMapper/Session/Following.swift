@@ -18,8 +18,7 @@ extension GraphSession {
     ///
     /// - Parameter rows: the rows, by table.
     package func refresh(rows: [String: WrittenRows]) async throws {
-        try validate()
-        try await turn.take()
+        try await takeTurn()
         defer { release() }
         try await read(.keepingChanges) { load in
             for table in core.order where table.isStored {

@@ -44,15 +44,19 @@ public final class GraphSession {
     public let retention: Retention
     private let diagnostics: [String]
     let turn = SessionTurn()
-    /// Notices another thread.
-    let confinement = Confinement()
+    @usableFromInline let confinement: Confinement
 
     /// - Parameters:
     ///   - backing: the database; nil for a session that only maps.
     ///   - mappings: one for each DTO type. Mistakes in them are raised, all at once, by the first use.
     ///   - retention: which models it holds that nobody else does.
-    public init(_ backing: (any GraphBacking)?, _ mappings: [any AnyMapping], retention: Retention = .strong) {
+    ///   - isolation: the actor that it belongs to; nil for the first that loads or saves.
+    public init(
+        _ backing: (any GraphBacking)?, _ mappings: [any AnyMapping], retention: Retention = .strong,
+        isolation: (any Actor)? = #isolation
+    ) {
         base = backing
+        confinement = Confinement(isolation)
         self.retention = retention
         for mapping in mappings { mapping.register(in: core) }
         for table in core.order {
@@ -69,8 +73,10 @@ public final class GraphSession {
     }
 
     /// A session without a database: it maps DTOs that it is given.
-    public convenience init(_ mappings: any AnyMapping..., retention: Retention = .strong) {
-        self.init(nil, mappings, retention: retention)
+    public convenience init(
+        _ mappings: any AnyMapping..., retention: Retention = .strong, isolation: (any Actor)? = #isolation
+    ) {
+        self.init(nil, mappings, retention: retention, isolation: isolation)
     }
 
     /// The most objects that one load may gather; more is an error that names the type.
@@ -96,9 +102,7 @@ public final class GraphSession {
     @discardableResult
     public func map<D: Mappable>(_ dtos: [D], duplicates: DuplicatePolicy = .fail) throws -> [D.Model]
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try validate()
-        try notBusy()
-        return try confinement.enter {
+        try whileIdle {
             defer { relax() }
             return try core.map(dtos, duplicates)
         }
@@ -113,8 +117,7 @@ public final class GraphSession {
         _ type: D.Type, loading: Loading = .all, duplicates: DuplicatePolicy = .fail,
         _ roots: (any GraphSource) async throws -> [D]
     ) async throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try validate()
-        try await turn.take()
+        try await takeTurn()
         defer { release() }
         var models: [D.Model] = []
         try await required(backing).snapshot { source in
@@ -143,24 +146,25 @@ public final class GraphSession {
     public func load<D: Mappable>(
         _ roots: [D], loading: Loading = .all, duplicates: DuplicatePolicy = .fail, from source: any ImmediateSource
     ) throws -> [D.Model] where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try validate()
-        try notBusy()
-        defer { relax() }
-        guard let transaction = source as? any JoinableTransaction else {
-            return try core.load(roots, loading, duplicates) { try $0.gather(from: source) }
+        try whileIdle {
+            defer { relax() }
+            guard let transaction = source as? any JoinableTransaction else {
+                return try core.load(roots, loading, duplicates) { try $0.gather(from: source) }
+            }
+            // What is read in a transaction is forgotten if that is undone.
+            var image = try SessionImage(core)
+            let models = try core.load(roots, loading, duplicates) { try $0.gather(from: source) }
+            image.endWork()
+            transaction.whenUndone { [image] in try image.restore() }
+            return models
         }
-        // What is read in a transaction is forgotten if that is undone.
-        var image = try SessionImage(core)
-        let models = try core.load(roots, loading, duplicates) { try $0.gather(from: source) }
-        image.endWork()
-        transaction.whenUndone { [image] in try image.restore() }
-        return models
     }
 
     /// The object with this id: from the session if it has it, without a query, else from the backing.
     @inlinable @inline(__always) public func find<D: Mappable>(
         _ type: D.Type, _ id: D.ID, loading: Loading = .all
     ) async throws -> D.Model? where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
+        try confinement.check(#isolation)
         if let known = try loaded(type, id) { return known }
         return try await fetched(type, id, loading)
     }
@@ -184,7 +188,7 @@ public final class GraphSession {
     public func find<D: Mappable>(
         _ type: D.Type, _ id: D.ID, loading: Loading = .all, from source: any ImmediateSource
     ) throws -> D.Model? where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        if let known = try loaded(type, id) { return known }
+        if let known = try confined({ try loaded(type, id) }) { return known }
         return try load(source.fetchNow(type, ids: [id]), loading: loading, from: source).first ?? core.linked(type, id)
     }
 
@@ -201,27 +205,22 @@ public final class GraphSession {
     /// - Throws: ``GraphError`` of kind `.conflict` if the session has another object of this id, and `.misuse` for an id that
     ///   is not equal to itself, such as NaN.
     public func add(_ model: AnyObject, ifStored: StoredRowPolicy = .fail) throws {
-        try validate()
-        try confinement.enter { try core.anyTable(for: model).add(model, isUpsert: ifStored == .update) }
+        try confined { try core.anyTable(for: model).add(model, isUpsert: ifStored == .update) }
     }
 
     /// Deletes the object with the next save. Links to it are written as if they were empty, and are once it is saved.
     public func delete(_ model: AnyObject) throws {
-        try validate()
-        try confinement.enter { try core.anyTable(for: model).delete(model) }
+        try confined { try core.anyTable(for: model).delete(model) }
     }
 
     /// Forgets the model, with any edits. An error while a load or save is under way.
     public func evict(_ model: AnyObject) throws {
-        try validate()
-        try notBusy()
-        try confinement.enter { try core.anyTable(for: model).evict(model) }
+        try whileIdle { try core.anyTable(for: model).evict(model) }
     }
 
     /// What a save would do now. Touches neither the models nor the backing. Complexity: O(objects held).
     public func changes() throws -> ChangeSet {
-        try validate()
-        return try confinement.enter { ChangeSet(try core.plan().order.changes) }
+        try confined { ChangeSet(try core.plan().order.changes) }
     }
 
     /// The DTO of a model, with its nested DTOs. Objects of classes are new ones, linked to each other as the models are.
@@ -229,9 +228,10 @@ public final class GraphSession {
     /// Complexity: O(what it nests or, for classes, links to), whatever the depth.
     public func record<D: Mappable>(_ type: D.Type, of model: D.Model) throws -> D
     where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
-        try validate()
-        let table = try core.table(type)
-        return try table.stubs == nil ? table.record(of: model) : table.wholeRecord(of: model)
+        try confined {
+            let table = try core.table(type)
+            return try table.stubs == nil ? table.record(of: model) : table.wholeRecord(of: model)
+        }
     }
 
     /// The id of a model.
@@ -248,10 +248,30 @@ public final class GraphSession {
         return backing
     }
 
-    // MARK: One after the other
+    // MARK: One after the other, in one place
 
+    /// Runs what waits for nothing.
+    func confined<T>(_ body: () throws -> T) throws -> T {
+        try validate()
+        return try confinement.enter(body)
+    }
+
+    /// Runs what waits for nothing.
+    ///
     /// - Throws: ``GraphError`` of kind `.misuse` while a load or save is under way, or another task's savepoint is open.
-    func notBusy() throws { try turn.check() }
+    func whileIdle<T>(_ body: () throws -> T) throws -> T {
+        try confined {
+            try turn.check()
+            return try body()
+        }
+    }
+
+    /// Waits for the turn of a load, a save, a merge, or of a savepoint.
+    func takeTurn(_ holder: SessionTurn.Holder = .operation) async throws {
+        try validate()
+        try confinement.check(#isolation)
+        try await turn.take(holder)
+    }
 
     func release() {
         relax()

@@ -31,8 +31,7 @@ extension GraphSession {
     /// Whether the session knows what a link of a model holds: it was loaded, saved or cleared. Nil and empty in one that
     /// is not loaded say nothing.
     public func isLoaded<M: AnyObject>(_ model: M, _ path: PartialKeyPath<M>) throws -> Bool {
-        try validate()
-        return try confinement.enter { try core.storedTable(for: model).isLoaded(model, path) }
+        try confined { try core.storedTable(for: model).isLoaded(model, path) }
     }
 
     /// Empties a link, also one that was never loaded, so that the next save stores it as empty, or as what the app puts
@@ -41,8 +40,7 @@ extension GraphSession {
     /// - Throws: ``GraphError`` of kind `.misuse` for a link that the other side's foreign key holds and that is not
     ///   loaded: the objects that it would let go of are not known.
     public func clear<M: AnyObject>(_ model: M, _ path: PartialKeyPath<M>) throws {
-        try validate()
-        try confinement.enter { try core.storedTable(for: model).clear(model, path) }
+        try confined { try core.storedTable(for: model).clear(model, path) }
     }
 }
 

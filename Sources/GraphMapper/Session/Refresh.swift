@@ -53,8 +53,7 @@ extension GraphSession {
     private func reload(
         _ mode: RefreshMode, following: [AnyKeyPath] = [], isWhole: Bool = true, _ want: (Load) throws -> Void
     ) async throws {
-        try validate()
-        try await turn.take()
+        try await takeTurn()
         defer { release() }
         try await read(mode, following: following, isWhole: isWhole, want)
     }

@@ -26,9 +26,7 @@ extension GraphSession {
     ///
     /// - Throws: ``GraphError`` of kind `.misuse` while a load or save is under way.
     public func releaseUnused() throws {
-        try validate()
-        try notBusy()
-        try confinement.enter { core.releaseUnused() }
+        try whileIdle { core.releaseUnused() }
     }
 
     /// What a session that holds weakly does when it has loaded or saved.

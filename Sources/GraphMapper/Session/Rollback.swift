@@ -3,9 +3,7 @@ extension GraphSession {
     /// forgotten. What a payload has said of a stored object counts as an edit, and an object that only a payload has
     /// brought as new, if the session maps a record of its model, too. A link to an object that the session no longer has becomes one that was not loaded. No I/O.
     public func rollback() throws {
-        try validate()
-        try notBusy()
-        try confinement.enter { try core.quietly { try core.rollBack() } }
+        try whileIdle { try core.quietly { try core.rollBack() } }
     }
 }
 

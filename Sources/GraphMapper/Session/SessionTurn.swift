@@ -1,7 +1,7 @@
 /// Whose turn it is to load, save or merge: one task's at a time, in the order of arrival. A savepoint keeps the turn for all
 /// that its body does.
 final class SessionTurn {
-    private enum Holder {
+    enum Holder {
         /// A load, a save or a merge, which nothing else of the session may run inside.
         case operation
         /// A savepoint, whose task takes turns inside it.
@@ -25,15 +25,10 @@ final class SessionTurn {
                 : "a load or save of this session is under way; await it first")
     }
 
-    /// Waits for the turn of a load, a save or a merge.
+    /// Waits for the turn. Savepoints of one task may be nested, and operations run inside them.
     ///
-    /// - Throws: ``GraphError`` of kind `.misuse` inside of one: it would wait for itself.
-    func take() async throws { try await take(.operation) }
-
-    /// Waits for the turn of a savepoint. Those of one task may be nested.
-    func takeForSavepoint() async throws { try await take(.savepoint) }
-
-    private func take(_ holder: Holder) async throws {
+    /// - Throws: ``GraphError`` of kind `.misuse` inside of an operation: it would wait for itself.
+    func take(_ holder: Holder) async throws {
         let current = currentTask()
         if let top = holders.last {
             if current == task, current != nil {

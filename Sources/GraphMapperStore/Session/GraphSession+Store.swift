@@ -2,13 +2,19 @@ extension GraphSession {
     /// A session over a store, with one mapping for each record type that it maps.
     ///
     /// - Parameter retention: which models it holds that nobody else does.
-    public convenience init(_ store: GraphStore, _ mappings: any AnyMapping..., retention: Retention = .strong) {
-        self.init(store, mappings, retention: retention)
+    public convenience init(
+        _ store: GraphStore, _ mappings: any AnyMapping..., retention: Retention = .strong,
+        isolation: (any Actor)? = #isolation
+    ) {
+        self.init(store, mappings, retention: retention, isolation: isolation)
     }
 
     /// The same with the mappings as an array.
-    public convenience init(_ store: GraphStore, _ mappings: [any AnyMapping], retention: Retention = .strong) {
-        self.init(store.backing, mappings, retention: retention)
+    public convenience init(
+        _ store: GraphStore, _ mappings: [any AnyMapping], retention: Retention = .strong,
+        isolation: (any Actor)? = #isolation
+    ) {
+        self.init(store.backing, mappings, retention: retention, isolation: isolation)
     }
 
     /// The store that a backing is of; nil for another database's.
