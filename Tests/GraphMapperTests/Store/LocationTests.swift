@@ -30,9 +30,12 @@ private func kind(_ location: GraphStore.Location, _ options: GraphStore.Options
 
     @Test func `memory is shared by name, one transaction at a time`() async throws {
         let name = "a b?c=%/\(UUID())"
-        let first = try await open(.sharedMemory(name))
+        // A transaction that yields waits for all other tests' tasks.
+        var options = GraphStore.Options()
+        options.busyTimeout = .seconds(120)
+        let first = try await open(.sharedMemory(name), options)
         do {
-            let second = try await open(.sharedMemory(name))
+            let second = try await open(.sharedMemory(name), options)
             let other = try await open(.sharedMemory(name + "x"))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for (number, store) in [first, second, first, second].enumerated() {

@@ -48,6 +48,8 @@ import Testing
     ) async throws -> GraphStore {
         var options = GraphStore.Options()
         options.migrations = steps
+        // A step that sleeps waits for all other tests' tasks.
+        options.busyTimeout = .seconds(120)
         guard let other else { return try await GraphStore.open(.file(path), options: options, type) }
         return try await GraphStore.open(.file(path), options: options, type, other)
     }
