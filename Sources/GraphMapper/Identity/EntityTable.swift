@@ -9,6 +9,8 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     var inverseIndexes: [AnyKeyPath: InverseIndex] = [:]
     /// Whether the first model that was made has what its DTO says.
     var isMadeChecked = false
+    /// What has the positions of its objects in the links of owners.
+    var positions: [PositionColumn] = []
     private var lastInverseIndex: (path: AnyKeyPath, inverseIndex: InverseIndex)?
     /// What stands for objects that a copy links to, if the DTO is a class.
     @usableFromInline let stubs: ObjectStubs<D>?
@@ -29,6 +31,7 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     private(set) lazy var linkSteps = mapping.steps.indices.filter { mapping.steps[$0].assign != nil }
     /// What lets back-references follow what is written, of the steps that are such.
     private(set) lazy var settlers = mapping.steps.compactMap(\.settle)
+    private(set) lazy var placingSteps = mapping.steps.filter { $0.placeChildren != nil }
     /// What makes the changes of new rows' ordered links.
     private(set) lazy var listEncoders = mapping.lists.map { ListEncoder(schema, $0.place, $0.encode) }
     /// The walk of a save of what is edited.
@@ -41,6 +44,8 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     /// New objects of the last plan, and the rows that a failed save found under their ids.
     var inserting: [D.ID] = []
     var rows: [IDKey<D.ID>: FoundRow<D>] = [:]
+    /// The owners of found rows whose links to one were noted.
+    var filledLinks: [(index: InverseIndex, owner: Int)] = []
     /// Who decides about them.
     var foundPolicy: ConflictPolicy?
 

@@ -51,8 +51,8 @@
     @usableFromInline func isChanged(_ owner: Int, _ slots: [Int32]) -> Bool {
         guard let known = base[owner] else { return false }
         if known == slots { return false }
-        // A foreign key keeps no order, and a set has one of its own.
-        return Set(known) != Set(slots)
+        // A foreign key keeps no order, unless a column has it, and a set has one of its own.
+        return link?.isOrdered == true || Set(known) != Set(slots)
     }
 
     func isChanged(_ owner: Int, _ objects: [AnyObject]) -> Bool { isChanged(owner, slots(of: objects)) }
@@ -108,6 +108,8 @@
             if !leaving.isEmpty || !coming.isEmpty { link?.edit(owner, moves.leaving, coming) }
             base[owner] = before.filter { !leaving.contains($0) } + slots(of: coming)
         }
+        // What back-references have moved lies where its row says.
+        if link?.isOrdered == true { sort(Set(moves.keys)) }
     }
 
     // MARK: Reassigned children
@@ -133,7 +135,9 @@
         guard let link, link.isList else { return }
         for owner in owners {
             guard let slots = base[owner], case let now = self.slots(of: link.linked(owner)) else { continue }
-            if Set(now) == Set(slots) { link.sort(owner, slots) }
+            guard link.isOrdered ? now == slots : Set(now) == Set(slots) else { continue }
+            link.sort(owner, slots)
+            base[owner] = self.slots(of: link.linked(owner))
         }
     }
 
@@ -164,6 +168,8 @@
 struct OwnerLink {
     /// Whether it holds many objects, not one.
     let isList: Bool
+    /// Whether a column of the objects has the order of the list, so that another one is an edit.
+    var isOrdered = false
     /// Takes objects from the link of an owner, and puts others into it.
     let edit: (_ owner: Int, _ leaving: Set<ObjectIdentifier>, _ coming: [AnyObject]) -> Void
     /// The owner that an object's row names, if the session has that.
@@ -197,6 +203,8 @@ struct OwnershipEdits {
     private(set) var pending: [Int: [AnyObject]] = [:]
     /// The owners that a partial walk has visited; nil for a walk of everything.
     private(set) var visited: Set<Int>?
+    /// The positions that objects get in the ordered links of their owners.
+    var positions: [Int: Int] = [:]
 
     init(isPartial: Bool) { visited = isPartial ? [] : nil }
 

@@ -72,13 +72,19 @@ extension LoadBatch: LoadPhase {
 
     /// Asks for a row again if the session holds its object.
     func want(key: [StoredValue]) throws {
+        let id = try id(ofKey: key)
+        if let slot = identity.slot(id), entities.snapshot(slot) != nil { _ = want(id) }
+    }
+
+    func want(storedKey key: [StoredValue]) throws { _ = want(try id(ofKey: key)) }
+
+    private func id(ofKey key: [StoredValue]) throws -> D.ID {
         let rows = LinkRows()
         for value in key { rows.append(value) }
-        let id = try rows.withCursor { cells in
+        return try rows.withCursor { cells in
             var position = RowPosition()
             return try D.ID.read(cells, at: &position)
         }
-        if let slot = identity.slot(id), entities.snapshot(slot) != nil { _ = want(id) }
     }
 
     func requireLoaded() throws {

@@ -34,6 +34,10 @@ protocol LoadPhase: AnyLoadBatch {
     func wantAll()
     func want(_ model: AnyObject) throws
     func want(key: [StoredValue]) throws
+    /// Asks for the row of this key, whether the session holds its object or not.
+    func want(storedKey key: [StoredValue]) throws
+    /// Asks for the DTOs whose foreign key is one of `owners`.
+    func wantHeld<Owner: Storable & Hashable>(by foreignKey: AnyKeyPath, _ owners: [Owner]) throws
     func want(slot: Int)
     /// Throws if anything is asked for that the session does not have.
     func requireLoaded() throws

@@ -9,6 +9,8 @@ import Foundation
         self.comparisons = comparisons
     }
 
+    var count: Int { comparisons.count }
+
     func adding(_ comparison: @escaping (UnsafePointer<C>, UnsafePointer<C>) -> Int) -> ChildOrder {
         ChildOrder(comparisons + [comparison])
     }
@@ -28,7 +30,7 @@ import Foundation
         if !isSorted { indices.sort { precedes(dto($0), dto($1)) } }
     }
 
-    private static func precedes(_ left: C.ID, _ right: C.ID) -> Bool {
+    static func precedes(_ left: C.ID, _ right: C.ID) -> Bool {
         if let left = left as? Int, let right = right as? Int { return left < right }
         let (left, right) = (left.storedValues, right.storedValues)
         for (left, right) in zip(left, right) where left != right { return left.precedes(right) }

@@ -234,6 +234,7 @@ extension StepTasks {
             if !isNew, !left.isEmpty, !inverseIndex.isFilled(slot) {
                 try owners.checkOwned(by: slot, slots, targets, to, key)
             }
+            if isNew, !isList { owners.fillReplaced(slot, targets, foreignKey) }
             inverseIndex.note(slot, left, slots, isNew: isNew)
         }
         return step

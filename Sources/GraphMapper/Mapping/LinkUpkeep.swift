@@ -254,6 +254,7 @@ extension StepTasks {
             set(object, children)
             inverseIndex.fill(
                 slot, inverseIndex.slots(of: inverseIndex.link?.isList != false ? children : Array(children.prefix(1))))
+            inverseIndex.sort([slot])
         }
     }
 }

@@ -321,32 +321,3 @@ public protocol MappingEntry<D> {
     /// All entries, in order.
     public static func buildBlock(_ steps: Step<D>...) -> [Step<D>] { steps }
 }
-
-/// A link that a model's initializer can need: a `Ref`, or an optional one.
-public protocol NeededLink {
-    /// What the initializer is given: the model, or an optional of it.
-    associatedtype Shape
-    /// The model that the link names; throws while it is not made.
-    static func needed(_ link: Self, _ core: SessionCore) throws -> Shape
-}
-
-extension Ref: NeededLink where D.Model: AnyObject, D.Row == D, D.ID: Hashable {
-    /// The model that the link names; throws while it is not made.
-    public static func needed(_ link: Self, _ core: SessionCore) throws -> D.Model {
-        guard let model = try core.table(D.self).model(link.id) else { throw NotYet(type: D.self, id: "\(link.id)") }
-        return model
-    }
-}
-
-extension Optional: NeededLink where Wrapped: NeededLink {
-    /// The model that the link names, nil for no link; throws while it is not made.
-    public static func needed(_ link: Self, _ core: SessionCore) throws -> Wrapped.Shape? {
-        try link.map { try Wrapped.needed($0, core) }
-    }
-}
-
-/// Thrown while models are made in order of need: the model that this one needs comes later.
-@usableFromInline struct NotYet: Error {
-    let type: Any.Type
-    let id: String
-}

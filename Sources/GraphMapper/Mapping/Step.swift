@@ -113,6 +113,8 @@ public struct Step<D: Mappable> where D.Model: AnyObject, D.ID: Storable & Hasha
     @usableFromInline var named: ((D.Model) -> AnyObject?)?
     /// The order of what a link leads to that the other side's foreign key holds, a ``ChildOrder``.
     @usableFromInline var childOrder: AnyObject?
+    /// Gives the objects of ordered links positions, while a save is planned.
+    var placeChildren: ((EntityTable<D>, SessionCore) throws -> Void)?
     /// Whether the property counts the updates of its row.
     @usableFromInline var isVersion = false
     /// What gives objects their ids, if the database does.

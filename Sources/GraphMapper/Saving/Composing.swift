@@ -37,6 +37,7 @@ extension EntityTable {
         var version: Int?
         var isEdited = false
         let core = core
+        let positions = slot < 0 ? [] : self.positions
         for place in mapping.entries.indices {
             guard let steps, let index = mapping.entries[place], let answer = steps[index].answer else {
                 throw noWayBack(place)
@@ -44,7 +45,12 @@ extension EntityTable {
             let step = steps + index
             if step.pointee.isVersion { version = answers.end }
             do {
-                if let old, try isKept(step, model, slot, composition) {
+                if let column = positions.first(where: { $0.property == place }),
+                    let position = column.position(of: slot)
+                {
+                    isEdited = true
+                    guard column.put(position, answers) else { throw noRoom(for: position, place) }
+                } else if let old, try isKept(step, model, slot, composition) {
                     schema.properties.withAddress { $0[place].put(old, answers) }
                 } else {
                     isEdited = true
@@ -69,6 +75,12 @@ extension EntityTable {
         }
         guard let isEmpty = step.pointee.isEmpty, filled[slot] & step.pointee.bit == 0 else { return false }
         return isEmpty(model)
+    }
+
+    private func noRoom(for position: Int, _ place: Int) -> GraphError {
+        GraphError(
+            .conversion, "\(position) does not fit the column that has the positions; give it a wider type",
+            type: schema.name, property: schema.properties[place].name)
     }
 
     func noWayBack(_ place: Int) -> GraphError {

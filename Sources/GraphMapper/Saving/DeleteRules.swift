@@ -176,7 +176,7 @@ extension EntityTable {
                     found.append(RuledOut(table: table, object: child))
                 }
             }
-            for (child, owner) in candidates(self, core, step.bit)
+            for (child, owner) in withReplacedRows({ candidates(self, core, step.bit) })
             where !core.isOwned(child, &owned) && !table.isMoved(child, step.inverse, owner) {
                 found.append(RuledOut(table: table, object: child))
             }

@@ -136,7 +136,9 @@ extension EntityTable {
             guard snapshots.has(slot), !identity.deleted.contains(slot), !vanished.contains(slot) else {
                 return true
             }
-            if identity.replaced[slot] != nil { return true }
+            if identity.replaced[slot] != nil || positions.contains(where: { $0.position(of: slot) != nil }) {
+                return true
+            }
             return try !isClean(mapping.isClean, slot, model) && isDirty(slot, model)
         }
     }

@@ -118,7 +118,7 @@ package enum ListEdit: Hashable {
     }
 
     /// Indices of the targets that stay where they are.
-    private static func longestRun(_ matches: [Int?]) -> Set<Int> {
+    static func longestRun(_ matches: [Int?]) -> Set<Int> {
         var tails: [Int] = []
         var previous = [Int?](repeating: nil, count: matches.count)
         for index in matches.indices {

@@ -5,6 +5,8 @@ protocol SavePhase: TableState {
     func startWalk()
     /// Makes links follow what back-references have moved.
     func finishMoves()
+    /// Gives the objects of ordered links positions.
+    func placeChildren() throws
     func walk() throws -> Bool
     func collect(into plan: inout WritePlan) throws
     func endWalk()
@@ -37,6 +39,9 @@ protocol SavePhase: TableState {
     func setFoundPolicy(_ policy: ConflictPolicy)
     /// Asks for the found rows of objects that came by another DTO type.
     func wantFound(_ load: Load) throws
+    /// Whether new objects that take found rows over may let go of what these lead to.
+    var hasReplacedTargets: Bool { get }
+    func wantReplacedTargets(_ load: Load) throws
 }
 
 extension EntityTable: SavePhase {
@@ -70,7 +75,10 @@ extension EntityTable: SavePhase {
     var rules: TableRules? { ownRules }
     var hasInsertions: Bool { !inserting.isEmpty }
     func lookUp(in source: any GraphSource) async throws -> Bool { try await findRows(in: source) }
-    func endLookUp() { (rows, foundPolicy) = ([:], nil) }
+    func endLookUp() {
+        (rows, foundPolicy) = ([:], nil)
+        forgetReplaced()
+    }
     func walk() throws -> Bool {
         if walked == 0, !added.isEmpty { try walkAdded() }
         return try walkEach()

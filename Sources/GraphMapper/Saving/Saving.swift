@@ -62,6 +62,9 @@ extension GraphSession {
             defer { for table in core.order { table.endLookUp() } }
             guard try await findRows() else { throw error }
             for table in core.order { table.setFoundPolicy(policy) }
+            // Whose values win is settled first: only what the stored owner loses is let go of.
+            _ = try confinement.enter { try core.plan(scope) }
+            try await readReplacedTargets()
             return try await write(nil, scope, policy, reading: kept)
         }
     }

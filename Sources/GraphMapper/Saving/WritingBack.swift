@@ -224,6 +224,7 @@ extension EntityTable {
         commit.update(
             .init(slot: slot, dto: new, written: writtenLinks(of: model), takenBack: takenBack(slot, model)))
         settle(new, model, &plan)
+        if !positions.isEmpty { try followPositions(new, slot, model, in: &plan) }
     }
 
     /// Plans to insert objects of which nothing is stored.
@@ -235,6 +236,9 @@ extension EntityTable {
         let dtos = try isPlain ? composeNew(new) : new.map { try record(of: $0.model) }
         if !settlers.isEmpty {
             for (object, dto) in zip(new, dtos) { settle(dto, object.model, &plan) }
+        }
+        if !positions.isEmpty {
+            for (object, dto) in zip(new, dtos) { try followPositions(dto, object.slot, object.model, in: &plan) }
         }
         if hasKeyGiver { for object in new { noteKey(of: object.model, in: &plan) } }
         // Not a key path, which costs a microsecond where the type is not known.
@@ -260,7 +264,9 @@ extension EntityTable {
             }
             if try !isClean(snapshots.pointer(slot), model, core) && isDirty(slot, model) { changed.append(slot) }
         }
-        return identity.replaced.isEmpty ? changed : changed + replacedSlots(besides: changed)
+        if !identity.replaced.isEmpty { changed += replacedSlots(besides: changed) }
+        if !positions.isEmpty { changed += Set(placedSlots).subtracting(changed).sorted() }
+        return changed
     }
 
     /// Slots whose objects have taken others' places, and store the same: their back-references follow the save as well.

@@ -164,6 +164,7 @@ public final class SessionCore {
             show(plan.ruledOut)
         }
         try walkRuled(&plan.ruledOut, scope)
+        for table in order where table.isStored { try table.placeChildren() }
         for table in order where table.isStored { try table.collect(into: &plan) }
         if !plan.conflicts.isEmpty {
             throw GraphError(plan.conflicts.sorted { ($0.type, $0.id) < ($1.type, $1.id) })

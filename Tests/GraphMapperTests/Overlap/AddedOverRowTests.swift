@@ -132,34 +132,58 @@ private func both(_ conflict: Conflict) -> Conflict.Resolution {
         #expect(try await session.save().isEmpty)
     }
 
-    /// The children of the stored owner are deleted or are still its own.
-    @Test(arguments: [true]) func `an owner of orphans leaves none of the old ones lying`(isByKey: Bool)
+    /// What the stored owner has is deleted, as its rule says, or is still its own.
+    @Test(arguments: StageLink.allCases, [StoredRowPolicy.fail, .update])
+    private func `an owner of orphans leaves none of the old ones lying`(link: StageLink, ifStored: StoredRowPolicy)
         async throws
     {
+        let theatre = try await ownersOfOrphans(link)
+        let before = try await link.stored(theatre)
+        #expect(!before.isEmpty)
+        let session = theatre.session(rule: .deleteOrphans)
+        let stage = Stage(id: 1)
+        link.put(9, into: stage)
+        try session.add(stage, ifStored: ifStored)
+        try await session.save(onConflict: .mine)
+        let after = try await link.stored(theatre)
+        #expect(after.contains(9))
+        if link == .lead || link == .sign { #expect(after == [9]) }
+        for number in before {
+            let isStored = try await link.isTargetStored(theatre, number)
+            #expect(!isStored || after.contains(number), "\(number) lies about")
+        }
+        #expect(try await session.save().isEmpty)
+    }
+
+    @Test(arguments: StageLink.allCases)
+    private func `where theirs win, an owner of orphans keeps them`(link: StageLink) async throws {
+        let theatre = try await ownersOfOrphans(link)
+        let session = theatre.session(rule: .deleteOrphans)
+        let stage = Stage(id: 1)
+        stage.name = "new"
+        link.put(9, into: stage)
+        try session.add(stage)
+        // Nothing of the owner's is written; what it alone leads to is.
+        try await session.save(onConflict: .theirs)
+        for number in try await link.stored(theatre) {
+            #expect(try await link.isTargetStored(theatre, number))
+        }
+        #expect(try await theatre.row(1).name == "base")
+    }
+
+    /// Nobody else leads to what the first stage has.
+    private func ownersOfOrphans(_ link: StageLink) async throws -> Theatre<Int> {
         let theatre = try await Theatre<Int>()
-        // Nobody else leads to its children.
         try await theatre.store.write { tx in
             for number in 1...2 {
                 var row = try #require(try await tx.find(StageRow<Int>.self, number))
-                (row.spares, row.lead) = ([], nil)
-                if number == 2 { row.props = [] }
+                if number == 2 || link != .props { row.props = [] }
+                if number == 2 || link != .spares { row.spares = [] }
+                if number == 2 || link != .lead { row.lead = nil }
                 try await tx.upsert(row)
             }
         }
-        let session = theatre.session(rule: .deleteOrphans)
-        let stage = Stage(id: 1)
-        (isByKey ? StageLink.dancers : .props).put(9, into: stage)
-        try session.add(stage)
-        try await session.save(onConflict: .mine)
-        let owned = isByKey ? try await theatre.dancers() : try await theatre.props()
-        #expect(owned.contains(9))
-        for number in 0...1 {
-            let isStored =
-                isByKey
-                ? try await theatre.store.find(DancerRow<Int>.self, number) != nil
-                : try await theatre.store.find(PropRow<Int>.self, number) != nil
-            #expect(!isStored || owned.contains(number), "\(number) lies about")
-        }
+        return theatre
     }
 
     @Test func `a model that came by a payload is an upsert of what the payload said`() async throws {

@@ -96,10 +96,10 @@ struct StageRow<K: OverlapKey>: StoredRecord {
             Field(\.name, \.name)
             Field(\.note, \.note)
             Many(\.props, \.props).onDelete(rule ?? .nullify)
-            Many(\.spares, \.spares)
-            One(\.lead, \.lead)
+            Many(\.spares, \.spares).onDelete(rule ?? .nullify)
+            One(\.lead, \.lead).onDelete(rule ?? .nullify)
             Many(DancerRow<K>.self, by: \.stage, \.dancers).onDelete(rule ?? .nullify)
-            One(SignRow<K>.self, by: \.stage, \.sign)
+            One(SignRow<K>.self, by: \.stage, \.sign).onDelete(rule ?? .nullify)
         }
     }
 }
@@ -323,6 +323,16 @@ enum StageLink: CaseIterable, Sendable {
         case .lead: try await theatre.row(number).lead.map { [$0.id.number] } ?? []
         case .dancers: try await theatre.dancers(number)
         case .sign: try await theatre.signs(number)
+        }
+    }
+
+    /// Whether what the link may lead to is stored.
+    func isTargetStored<K: OverlapKey>(_ theatre: Theatre<K>, _ number: Int) async throws -> Bool {
+        let key = K(number: number)
+        return switch self {
+        case .props, .spares, .lead: try await theatre.store.find(PropRow<K>.self, key) != nil
+        case .dancers: try await theatre.store.find(DancerRow<K>.self, key) != nil
+        case .sign: try await theatre.store.find(SignRow<K>.self, key) != nil
         }
     }
 
