@@ -33,7 +33,11 @@ extension GraphBacking {
 /// An identity map and a unit of work: one instance for each stored object, and saves of what changed.
 ///
 /// A session belongs to the actor or task that made it, as its models do: it is not `Sendable`, and its async
-/// functions run on the caller's actor. Loads and saves run one after the other.
+/// functions run on the caller's actor. In Swift 5 mode, where the compiler lets a call from elsewhere pass, that is an
+/// error of kind `.misuse`. Loads and saves run one after the other.
+///
+/// A model belongs to one session. Nobody notices one that is given to a second: each takes it for its own, and neither knows
+/// what the other has saved.
 public final class GraphSession {
     @usableFromInline let core = SessionCore()
     let base: (any GraphBacking)?
