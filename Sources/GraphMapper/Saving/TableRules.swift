@@ -55,14 +55,14 @@ struct TableRules {
 }
 
 /// A row of whichever table.
-struct RowID: Hashable {
-    var table: String
-    var key: [StoredValue]
+package struct RowID: Hashable {
+    package var table: String
+    package var key: [StoredValue]
 }
 
 extension ChangeSet.Change {
     /// The row that the change is of; for links, the row that has them.
-    var row: RowID {
+    package var row: RowID {
         switch self {
         case .insert(let row): RowID(table: row.table, key: row.key)
         case .update(let row): RowID(table: row.table, key: row.key)
@@ -73,7 +73,7 @@ extension ChangeSet.Change {
 }
 
 extension RowID: CustomStringConvertible {
-    var description: String { "\(table)(\(key.map(\.description).joined(separator: ", ")))" }
+    package var description: String { "\(table)(\(key.map(\.description).joined(separator: ", ")))" }
 }
 
 extension SessionCore {

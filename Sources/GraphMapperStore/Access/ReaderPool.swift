@@ -7,6 +7,7 @@ final class ReaderPool: Sendable {
     private let limit: Int
     private let idle = Locked<[Connection]>([])
     private let isPaused = Locked(false)
+    private let isClosed = Locked(false)
 
     init(beside writer: Connection, limit: Int, connect: @escaping @Sendable () throws -> Connection) {
         self.writer = writer
@@ -30,6 +31,7 @@ final class ReaderPool: Sendable {
     ///
     /// - Throws: ``StoreError`` of kind `busy` while nobody is to read.
     func takeNow() throws -> (connection: Connection, isExtra: Bool) {
+        if isClosed.withLock({ $0 }) { throw StoreError.closed }
         if isPaused.withLock({ $0 }) {
             throw StoreError(.busy, "the store is suspended; resume it before it is read without waiting")
         }
@@ -53,10 +55,25 @@ final class ReaderPool: Sendable {
         for _ in 0..<limit { permits.leave() }
     }
 
+    /// Waits until nobody reads, and closes the connections. Who comes later, or waits, is refused.
+    func close() async {
+        isClosed.withLock { $0 = true }
+        await pause()
+        let connections = idle.withLock { idle in
+            defer { idle = [] }
+            return idle
+        }
+        for connection in connections { connection.close() }
+        resume()
+    }
+
     /// For who has a permit.
     private func connection() throws -> Connection {
         if let connection = idle.withLock({ $0.popLast() }) { return connection }
-        do { return try connect() } catch {
+        do {
+            if isClosed.withLock({ $0 }) { throw StoreError.closed }
+            return try connect()
+        } catch {
             permits.leave()
             throw error
         }

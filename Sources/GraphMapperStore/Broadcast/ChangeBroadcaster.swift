@@ -87,16 +87,18 @@ final class ChangeBroadcaster: Sendable {
         waiting?.resume()
     }
 
-    /// Waits until something concerns the observer; false if its task is cancelled first.
+    /// Waits until something concerns the observer; false if its task is cancelled first, or nothing more will be written.
     ///
     /// - Throws: what kept the store from finding out.
     func wait(_ id: ObserverID) async throws -> Bool {
         while !Task.isCancelled {
-            let isDue = try state.withLock { state in
+            let isDue = try state.withLock { state -> Bool? in
                 guard let observer = state.observers[id] else { throw CancellationError() }
                 if let error = observer.error { throw error }
+                if observer.isCancelled { return nil }
                 return !observer.pending.isEmpty
             }
+            guard let isDue else { return false }
             if isDue { return true }
             await sleep(id)
         }
@@ -167,7 +169,12 @@ final class ChangeBroadcaster: Sendable {
         for continuation in state.withLock({ $0.tellAll { $0.pending.addEverything() } }) { continuation.resume() }
     }
 
-    /// Ends every observation.
+    /// Ends every observation: nothing more will be written.
+    func end() {
+        for continuation in state.withLock({ $0.tellAll { $0.isCancelled = true } }) { continuation.resume() }
+    }
+
+    /// Ends every observation with an error.
     func fail(_ error: any Error) {
         for continuation in state.withLock({ $0.tellAll { $0.error = error } }) { continuation.resume() }
     }

@@ -65,3 +65,16 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
         "\(kind): \(message)" + (code == 0 ? "" : " (SQLite \(code))") + (sql.map { " in \($0)" } ?? "")
     }
 }
+
+extension StoreError {
+    /// The error, with the key of the row that was to be written, as far as it is not known.
+    func ofRow(_ table: String, _ key: [StoredValue]) -> StoreError {
+        guard kind == .duplicateKey || kind == .constraint else { return self }
+        var error = self
+        if error.table == nil { error.table = table }
+        if error.key == nil, error.table == table { error.key = key.map(\.description).joined(separator: ", ") }
+        return error
+    }
+
+    static var closed: StoreError { StoreError(.misuse, "the store is closed; open it again") }
+}

@@ -49,6 +49,51 @@ extension ColumnExpression where V: ArithmeticColumn {
     }
 }
 
+/// With columns that may be NULL, which gives NULL.
+extension ColumnExpression {
+    private static func calculate<N: ArithmeticColumn>(_ left: Self, _ sign: SQLOperator, _ right: Self) -> Self
+    where V == N? {
+        func known(_ column: Self) -> ColumnExpression<N> { ColumnExpression<N>(column.parts, column.diagnostic) }
+        let result = ColumnExpression<N>.calculate(known(left), sign, known(right))
+        return Self(result.parts, result.diagnostic)
+    }
+
+    private static func value<N: ArithmeticColumn>(_ value: N) -> Self where V == N? { Self([.value(value.stored)]) }
+
+    /// The sum.
+    public static func + <N: ArithmeticColumn>(left: Self, right: N) -> Self where V == N? {
+        calculate(left, .plus, value(right))
+    }
+    /// The sum.
+    public static func + <N: ArithmeticColumn>(left: Self, right: Self) -> Self where V == N? {
+        calculate(left, .plus, right)
+    }
+    /// The difference.
+    public static func - <N: ArithmeticColumn>(left: Self, right: N) -> Self where V == N? {
+        calculate(left, .minus, value(right))
+    }
+    /// The difference.
+    public static func - <N: ArithmeticColumn>(left: Self, right: Self) -> Self where V == N? {
+        calculate(left, .minus, right)
+    }
+    /// The product.
+    public static func * <N: ArithmeticColumn>(left: Self, right: N) -> Self where V == N? {
+        calculate(left, .times, value(right))
+    }
+    /// The product.
+    public static func * <N: ArithmeticColumn>(left: Self, right: Self) -> Self where V == N? {
+        calculate(left, .times, right)
+    }
+    /// The quotient; NULL if the divisor is 0.
+    public static func / <N: ArithmeticColumn>(left: Self, right: N) -> Self where V == N? {
+        calculate(left, .over, value(right))
+    }
+    /// The quotient; NULL if the divisor is 0.
+    public static func / <N: ArithmeticColumn>(left: Self, right: Self) -> Self where V == N? {
+        calculate(left, .over, right)
+    }
+}
+
 extension ColumnExpression where V: ArithmeticColumn & BinaryInteger {
     /// The remainder, with the sign of the dividend; NULL if the divisor is 0.
     public static func % (left: Self, right: V) -> Self {

@@ -114,6 +114,11 @@ extension ColumnExpression where V == Bool {
     public static prefix func ! (column: Self) -> Condition { !Condition(column) }
 }
 
+extension ColumnExpression where V == Bool? {
+    /// Whether the column is not true: false, or NULL.
+    public static prefix func ! (column: Self) -> Condition { !Condition(column.expression, column.diagnostic) }
+}
+
 /// Comparisons with a value of another type. They are never called: they are what the compiler finds instead of some
 /// other operator, so that it says what is wrong.
 extension ColumnExpression {

@@ -6,8 +6,8 @@ extension String: TextColumn {}
 extension Optional: TextColumn where Wrapped == String {}
 
 extension ColumnExpression where V: TextColumn {
-    /// Whether the text is the same, by the options.
-    public func equals(_ text: String, _ options: TextOptions) -> Condition {
+    /// Whether the text is the same, by its bytes or by the options.
+    public func equals(_ text: String, _ options: TextOptions = []) -> Condition {
         condition(.binary(folded(options), .equal, .value(.text(options.folded(text)))))
     }
 

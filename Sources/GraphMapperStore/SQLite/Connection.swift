@@ -22,6 +22,7 @@ final class Connection: @unchecked Sendable {
     /// How many statements have run.
     @exclusivity(unchecked) private(set) var statementCount = 0
     let variableLimit: Int
+    private var isClosed = false
     /// Milliseconds that SQLite waits for others, with the thread.
     private let busyTimeout: Int32
 
@@ -103,7 +104,12 @@ final class Connection: @unchecked Sendable {
         return companion
     }
 
-    deinit {
+    deinit { close() }
+
+    /// Lets go of the file. Nothing may be asked of the connection afterwards.
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
         lastCompanion = nil
         companions.removeAll()
         statements.removeAll()

@@ -1,4 +1,5 @@
 internal import CSQLite
+import Foundation
 
 extension StoreError {
     /// What SQLite said, as an error of the store.
@@ -26,12 +27,27 @@ extension StoreError {
         default: (kind, advice) = (.database, "nothing was written")
         }
         self.init(kind, "\(text); \(advice)", code: code, sql: sql)
+        if kind == .duplicateKey || code == Extended.notNull { (table, column) = Self.place(in: text) }
+    }
+
+    /// What SQLite names in `UNIQUE constraint failed: item.shelf, item.number`. Of an index on expressions it says the name
+    /// alone.
+    private static func place(in text: String) -> (table: String?, column: String?) {
+        guard let colon = text.range(of: " constraint failed: ") else { return (nil, nil) }
+        let names = text[colon.upperBound...].components(separatedBy: ", ").map {
+            $0.split(separator: ".", maxSplits: 1)
+        }
+        guard let table = names.first?.first, names.allSatisfy({ $0.count == 2 && $0[0] == table }) else {
+            return (nil, nil)
+        }
+        return (String(table), names.map { String($0[1]) }.joined(separator: ", "))
     }
 }
 
 /// SQLite's extended result codes, whose macros Swift does not import (https://sqlite.org/rescode.html).
 private enum Extended {
     static let foreignKey: Int32 = 787
+    static let notNull: Int32 = 1299
     static let primaryKey: Int32 = 1555
     static let unique: Int32 = 2067
     static let rowID: Int32 = 2579

@@ -63,6 +63,7 @@ extension GraphStore {
             throw StoreError(.busy, "a transaction of the store in memory is open for too long; try again")
         }
         defer { writing.leave() }
+        try checkOpen()
         return try transaction(ReadTransaction(writer), body)
     }
 

@@ -109,7 +109,14 @@ extension GraphStore {
         guard FileManager.default.fileExists(atPath: path) else { return try removeFiles(path) }
         do {
             try Connection(path: path, readOnly: false, busyTimeout: .zero).leaveLogMode()
-        } catch let error as StoreError where error.kind != .busy {
+        } catch let error as StoreError where error.kind == .busy {
+            let count = OpenFiles.count(path)
+            guard count > 0 else { throw error }
+            throw StoreError(
+                .busy,
+                "\(count) stores of this process have the file open; close them, or let go of the last references to them: "
+                    + "sessions, results and tasks that observe have one each", code: error.code)
+        } catch is StoreError {
             // Damaged files can go too.
         }
         try removeFiles(path)

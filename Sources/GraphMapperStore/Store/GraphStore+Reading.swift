@@ -18,6 +18,11 @@ extension GraphStore {
         try await read { try await $0.count(query) }
     }
 
+    /// Whether the query has no records, in a read transaction of its own. Looks for the first alone.
+    public func isEmpty<R: StoredRecord>(_ query: Query<R>) async throws -> Bool {
+        try await read { try await $0.isEmpty(query) }
+    }
+
     /// The index of a record among those of a query, from 0, in a read transaction of its own. See
     /// ``ReadTransaction/index(of:in:)``.
     public func index<R: StoredRecord>(of id: R.ID, in query: Query<R>) async throws -> Int? {

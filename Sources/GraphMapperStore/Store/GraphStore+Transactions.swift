@@ -77,6 +77,7 @@ extension GraphStore {
         guard Self.openTransaction?.holdsWriter(self) != true else { throw Self.nested }
         try await writing.enterUnlessCancelled()
         defer { writing.leave() }
+        try checkOpen()
         return try await holding(OpenTransaction(self, isReader: false, outer: Self.openTransaction), body)
     }
 

@@ -17,6 +17,9 @@ public final class GraphStore: Sendable {
     /// The tables of ordered links.
     let lists: [String: ListOwner]
     let suspension = Suspension()
+    let isClosed = Locked(false)
+    /// The use of the file; nil in memory.
+    let file: OpenFiles.Use?
     /// What rules do when rows of each table are deleted.
     let linkEffects: [String: [LinkEffect]]
     private let logged = Locked(false)
@@ -81,13 +84,16 @@ public final class GraphStore: Sendable {
         linkEffects = LinkEffect.all(tables)
         let path: String
         let isFile: Bool
+        var use: OpenFiles.Use?
         switch location {
         case .file(let file):
             let checked = try FilePath.checked(file)
             (path, isFile) = (options.isImmutable ? FilePath.immutable(checked) : checked, true)
+            use = OpenFiles.Use(checked)
         case .inMemory: (path, isFile) = (FilePath.memory, false)
         case .sharedMemory(let name): (path, isFile) = (FilePath.sharedMemory(name), false)
         }
+        file = use
         isShared = if case .sharedMemory = location { true } else { false }
         let hasText = tables.contains { $0.text != nil }
         let connect: @Sendable (Bool) throws -> Connection = { readOnly in
@@ -134,6 +140,7 @@ public final class GraphStore: Sendable {
             guard let self, broadcaster.isNeeded else { return false }
             await writing.enter()
             defer { writing.leave() }
+            guard !isClosed.withLock({ $0 }) else { return false }
             do { try lookForExternalChanges() } catch { broadcaster.fail(error) }
             return true
         }

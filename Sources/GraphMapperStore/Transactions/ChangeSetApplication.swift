@@ -18,6 +18,12 @@ extension WriteTransaction {
 
     /// Applies a change, or answers what is stored instead of what it expects.
     private func mismatch(of change: ChangeSet.Change) throws -> ChangeSet.Found? {
+        do { return try applied(change) } catch let error as StoreError {
+            throw error.ofRow(change.row.table, change.row.key)
+        }
+    }
+
+    private func applied(_ change: ChangeSet.Change) throws -> ChangeSet.Found? {
         switch change {
         case .insert(let row):
             guard row.isFit else { throw Self.misfit(change) }

@@ -89,6 +89,14 @@ extension WriteTransaction {
         return connection.changeCount
     }
 
+    /// Deletes all records of a type, with their lists.
+    ///
+    /// - Returns: how many rows went.
+    @discardableResult
+    public func deleteAll<R: StoredRecord>(_ type: R.Type) async throws -> Int {
+        try await delete(type) { _ in Condition.always }
+    }
+
     /// The keys of the rows, if they are few enough to be told apart in the change records, or by those who observe.
     private func keysToLog<R: StoredRecord>(_ query: Query<R>) throws -> [[StoredValue]]? {
         let most = writeSet.keysToTell(of: R.schema.name)

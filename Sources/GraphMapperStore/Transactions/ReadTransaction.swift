@@ -43,6 +43,13 @@ public class ReadTransaction: ImmediateSource {
     /// How many records the query has. Complexity: that of the query; the rows are counted.
     public func count<R: StoredRecord>(_ query: Query<R>) async throws -> Int { try count(of: query) }
 
+    /// Whether the query has no records. Looks for the first alone.
+    public func isEmpty<R: StoredRecord>(_ query: Query<R>) async throws -> Bool {
+        try check()
+        let (tail, values) = try query.limit(1).tail()
+        return try connection.rows("SELECT 1 FROM \(table(R.self)) \(tail)", values).isEmpty
+    }
+
     func count<R: StoredRecord>(of query: Query<R>) throws -> Int {
         try check()
         let (tail, values) = try query.tail()

@@ -44,6 +44,21 @@ extension WriteTransaction {
         try upsertNow(record, policy, Self.properties(paths), connection.table(R.self))
     }
 
+    /// Writes the properties of a record in which it differs from its row. Adds none.
+    ///
+    /// - Returns: false if there is no such row.
+    /// - Throws: ``StoreError`` if another row has a unique value, and for what else the table forbids.
+    @discardableResult
+    public func update<R: StoredRecord>(_ record: R) async throws -> Bool {
+        try check()
+        let table = connection.table(R.self)
+        switch try table.presence(of: record, connection) {
+        case .absent: return false
+        case .same: return true
+        default: return try table.find(record.id, connection).map { try update($0, to: record, .modified, nil) } != nil
+        }
+    }
+
     /// Upserts many records, in their order. A key that stands twice is one row: the later record is what it becomes.
     ///
     /// - Parameter paths: which properties of rows that are there may be written; nil for all.

@@ -84,11 +84,13 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
 
     func insertNow<R: StoredRecord>(_ record: R, _ table: RecordTable<R>) throws {
         try check()
-        guard try table.insert(record, connection, &writeSet) else {
-            let change = R.schema.insertion(of: record)
-            for change in [change.row] + change.links { try applyNow(change) }
-            return
-        }
+        do {
+            guard try table.insert(record, connection, &writeSet) else {
+                let change = R.schema.insertion(of: record)
+                for change in [change.row] + change.links { try applyNow(change) }
+                return
+            }
+        } catch let error as StoreError { throw error.ofRow(R.schema.name, record.id.storedValues) }
         guard table.hasLists else { return }
         newOwners.insert(record.id.storedValues, R.schema.name)
         defer { newOwners.removeAll() }
@@ -109,7 +111,9 @@ public final class WriteTransaction: ReadTransaction, JoinableTransaction {
             try noteBefore(
                 R.schema.name, R.keyColumnNames, patch.key, try table.columns(of: patch, connection))
         }
-        return try table.apply(patch, connection, &writeSet)
+        do { return try table.apply(patch, connection, &writeSet) } catch let error as StoreError {
+            throw error.ofRow(R.schema.name, patch.key)
+        }
     }
 
     /// Deletes the row with this id. False if there is none.
