@@ -19,14 +19,13 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
 
     // What the app has told the session since the last save, and what the save under way has found.
     var added = AddedObjects()
-    /// The ids under which added objects are registered.
-    var addedIDs: [ObjectIdentifier: D.ID] = [:]
     /// What the app says that it edits, and when it last said so.
     var edited: [ObjectIdentifier: (model: D.Model, stamp: Int)] = [:]
     var editStamp = 0
     @usableFromInline let tracking: Tracking<D.Model>?
     /// What gives new objects their ids, if the database does.
-    private(set) lazy var keys: KeyGiver<D.Model>? = mapping.steps.lazy.compactMap(\.keys).first
+    let keys: KeyGiver<D.Model>?
+    let hasKeyGiver: Bool
     /// The steps of links that can be set.
     private(set) lazy var linkSteps = mapping.steps.indices.filter { mapping.steps[$0].assign != nil }
     /// What lets back-references follow what is written, of the steps that are such.
@@ -59,6 +58,8 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
         self.mapping = mapping
         stubs = mapping.objects.map { ObjectStubs($0) }
         tracking = mapping.track.map { Tracking($0) }
+        keys = mapping.steps.lazy.compactMap(\.keys).first
+        hasKeyGiver = keys != nil
         super.init(mapping, identity, core, place: place)
     }
 

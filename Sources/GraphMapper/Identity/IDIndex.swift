@@ -27,6 +27,9 @@
         }
     }
 
+    /// The id that has this number. Complexity: O(ids).
+    func id(of number: Int32) -> ID? { entries.lazy.compactMap { $0 }.first { $0.number == number }?.id }
+
     /// The number of an id, which takes this one if it has none.
     @inlinable mutating func number(of id: ID, orInsert number: Int32) -> Int32 {
         let place = placeToInsert(id)

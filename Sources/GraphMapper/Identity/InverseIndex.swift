@@ -30,6 +30,9 @@
     /// Whether no owner's link has ever been filled.
     @usableFromInline var isEmpty: Bool { base.isEmpty }
 
+    /// How many owners' links have been filled.
+    var ownerCount: Int { base.count }
+
     /// Whether the owner's link has been filled, so that what it holds is all that there is.
     @usableFromInline func isFilled(_ owner: Int) -> Bool { base[owner] != nil }
 

@@ -120,6 +120,10 @@ import Foundation
     @usableFromInline let arrivedIDs: (KeyedBatch<ID>, Range<Int>) -> [ID]
     @usableFromInline let slot: (KeyedTable<ID>, AnyObject) -> Int?
     @usableFromInline let enter: (KeyedTable<ID>, AnyObject) throws -> Int
+    /// Whether the id of an object is equal to itself.
+    @usableFromInline let isKey: (KeyedTable<ID>, AnyObject) -> Bool
+    /// Every way to its id answers an object from the moment it is added.
+    @usableFromInline let register: (KeyedTable<ID>, AnyObject) -> Int
     @usableFromInline let forgetFound: (KeyedTable<ID>) -> Void
     @usableFromInline let noteStored: (KeyedTable<ID>, UnsafeRawPointer, AnyObject, Int) -> Int
 
@@ -131,6 +135,11 @@ import Foundation
         arrivedIDs = { $0.arrivedIDs($1) }
         slot = { $0.slotOfID($1) }
         enter = { try $0.slot(of: $1) }
+        isKey = {
+            let id = $0.idOf($1)
+            return IDKey(id) == IDKey(id)
+        }
+        register = { $0.identity.register($0.idOf($1), $1) }
         forgetFound = { $0.forgetFoundIDs() }
         noteStored = { $0.noteStored($1, $2, $3) }
     }

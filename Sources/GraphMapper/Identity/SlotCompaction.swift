@@ -59,6 +59,7 @@ extension EntityTable {
         filled = own.moved(filled)
         bases = own.moved(bases)
         vanished = own.moved(vanished)
+        added.renumber(own)
         baselines = baselines.mapValues(own.moved)
         elsewhere = elsewhere.mapValues(own.moved)
         for (path, inverseIndex) in inverseIndexes {

@@ -42,13 +42,22 @@ extension LoadBatch: LoadPhase {
 
     // MARK: Asking
 
+    func wantHeld<Owner: Storable & Hashable>(by foreignKey: AnyKeyPath, _ owners: [Owner]) throws {
+        try wantHeld(by: foreignKey, owners, before: [])
+    }
+
     /// Asks for the DTOs whose foreign key is one of `owners`.
-    @usableFromInline func wantHeld<Owner: Storable & Hashable>(by foreignKey: AnyKeyPath, _ owners: [Owner]) throws {
+    ///
+    /// - Parameter before: the slots of objects that the owners had; those that come no more are asked for by themselves, since
+    ///   they have others by now.
+    @usableFromInline func wantHeld<Owner: Storable & Hashable>(
+        by foreignKey: AnyKeyPath, _ owners: [Owner], before: [Int32]
+    ) throws {
         guard let name = D.schema.property(at: foreignKey)?.name else {
             throw GraphError(.invalidSchema, "the schema does not read \(foreignKey)", type: D.schema.name)
         }
         requests.append(
-            Request { source in
+            Request(before: before) { source in
                 try await source.fetch(D.self, where: name, isIn: owners)
             } immediately: { source in
                 try source.fetchNow(D.self, where: name, isIn: owners)
@@ -155,14 +164,20 @@ extension LoadBatch: LoadPhase {
     func fetch(from source: any GraphSource) async throws {
         let (ids, requests) = takeWanted()
         if !ids.isEmpty { try receive(try await source.fetch(D.self, ids: ids), for: ids) }
-        for request in requests { offerAll(try await request.fetch(source)) }
+        for request in requests {
+            offerAll(try await request.fetch(source))
+            wantLeft(request.before)
+        }
         try checkLimit()
     }
 
     func fetch(from source: any ImmediateSource) throws {
         let (ids, requests) = takeWanted()
         if !ids.isEmpty { try receive(try source.fetchNow(D.self, ids: ids), for: ids) }
-        for request in requests { offerAll(try request.fetchNow(source)) }
+        for request in requests {
+            offerAll(try request.fetchNow(source))
+            wantLeft(request.before)
+        }
         try checkLimit()
     }
 
@@ -182,6 +197,16 @@ extension LoadBatch: LoadPhase {
             requests = []
         }
         return (wanted, requests)
+    }
+
+    /// Asks for the objects of these slots that have not come. What the app deletes may be gone already, in the save that
+    /// reads this.
+    private func wantLeft(_ before: [Int32]) {
+        for slot in before where !identity.deleted.contains(Int(slot)) {
+            if let model = model(at: Int(slot)), load.ruledOut.contains(ObjectIdentifier(model)) { continue }
+            guard let id = entities.snapshot(Int(slot))?.id, indices[id] == nil else { continue }
+            _ = want(id)
+        }
     }
 
     /// Takes what a source has answered to a request for these ids.
@@ -206,13 +231,16 @@ extension LoadBatch: LoadPhase {
 
 /// A request for the DTOs that a foreign key gives to some owners.
 struct Request<D> {
+    /// The slots of objects that the owners had.
+    let before: [Int32]
     let fetch: (any GraphSource) async throws -> [D]
     let fetchNow: (any ImmediateSource) throws -> [D]
 
     init(
-        _ fetch: @escaping (any GraphSource) async throws -> [D],
+        before: [Int32], _ fetch: @escaping (any GraphSource) async throws -> [D],
         immediately fetchNow: @escaping (any ImmediateSource) throws -> [D]
     ) {
+        self.before = before
         self.fetch = fetch
         self.fetchNow = fetchNow
     }

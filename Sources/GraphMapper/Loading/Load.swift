@@ -9,6 +9,8 @@
     let merge: ((Conflict) throws -> Conflict.Resolution)?
     /// How many links away from the roots the load has come.
     private(set) var level = 0
+    /// The objects that the save which reads this has deleted because of rules.
+    var ruledOut: Set<ObjectIdentifier> = []
     /// Called when everything is gathered and made, before any model is touched.
     var beforeTouching: (() throws -> Void)?
     @exclusivity(unchecked) @usableFromInline var batches: [TypeKey: AnyLoadBatch] = [:]

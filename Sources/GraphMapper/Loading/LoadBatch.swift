@@ -22,6 +22,8 @@ where D.Model: AnyObject, D.ID: Storable & Hashable, D.Row == D {
     var vanishing: [D.ID] = []
     /// By the model's property, the slots of objects whose link stays one that was not loaded.
     var unloaded: [AnyKeyPath: [Int]] = [:]
+    /// By foreign key, how many owners' links the load has filled.
+    @usableFromInline var filledOwners: [AnyKeyPath: Int] = [:]
     /// By foreign key, the owners of objects that were read again.
     var reorderedOwners: [AnyKeyPath: Set<Int>] = [:]
     /// By slot, the foreign keys of objects that both the app and another writer have given to others.

@@ -5,10 +5,14 @@ extension LoadBatch {
         for (foreignKey, inverseIndex) in entities.inverseIndexes where !inverseIndex.isEmpty {
             guard let owner = inverseIndex.link?.owner else { continue }
             var edits: OwnershipEdits?
+            // Of a link that the load has filled for every owner, what is new is in it.
+            let isComplete = filledOwners[foreignKey] == inverseIndex.ownerCount
             for index in arrived {
                 let slot = Int(slots[Int(index)])
-                guard snapshots.has(slot), let object = identity.models[slot] else { continue }
-                let (old, new) = (owner(snapshots.address(slot)), owner(incoming.address(Int(index))))
+                let isKnown = snapshots.has(slot)
+                guard isKnown || !isComplete, let object = identity.models[slot] else { continue }
+                let old = isKnown ? owner(snapshots.address(slot)) : nil
+                let new = owner(incoming.address(Int(index)))
                 if let new { reorderedOwners[foreignKey, default: []].insert(new) }
                 guard old != new else { continue }
                 let known = edits ?? inverseIndex.edits()

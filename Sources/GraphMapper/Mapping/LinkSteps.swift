@@ -182,6 +182,7 @@ extension StepTasks {
             }
             let merge = OwnedLinkMerge(batch.entities, targets.entities, inverseIndex, get)
             let hasEdits = !inverseIndex.isEmpty
+            var filled = 0
             let order = batch.mapping.steps[step].childOrder.map { unsafeDowncast($0, to: ChildOrder<C>.self) }
             for index in batch.arrived.prefix(batch.followed[step]) {
                 let slot = Int(batch.slots[Int(index)])
@@ -203,9 +204,12 @@ extension StepTasks {
                     inverseIndex.fill(slot, isList ? merged.base : Array(merged.base.prefix(1)))
                 } else {
                     set(object, models)
-                    inverseIndex.fill(slot, inverseIndex.slots(of: isList ? models : Array(models.prefix(1))))
+                    if !isList { children.removeLast(max(0, children.count - 1)) }
+                    inverseIndex.fill(slot, children.map { targets.slots[Int($0)] })
                 }
+                filled += 1
             }
+            targets.filledOwners[foreignKey] = filled
         }
         step.visit = { object, slot, core in
             let targets = try core.table(C.self)

@@ -88,7 +88,11 @@ extension StepTasks {
         step.targets = [C.self]
         step.isMany = isList
         step.gather = { batch, range, _, load in
-            try load.batch(C.self).wantHeld(by: foreignKey, batch.mapping.passes.arrivedIDs(batch, range))
+            let owners = batch.mapping.passes.arrivedIDs(batch, range)
+            let targets = try load.batch(C.self)
+            let index = targets.entities.inverseIndex(foreignKey)
+            let before = index.isEmpty ? [] : owners.compactMap(batch.identity.slot).flatMap { index.base[$0] ?? [] }
+            try targets.wantHeld(by: foreignKey, owners, before: before)
         }
         step.before = { table, slot, core in
             guard let object = table.model(at: slot),

@@ -1,6 +1,12 @@
 /// Objects that the app has added, in order, each once. Adding and taking out cost O(1), amortized.
 struct AddedObjects {
-    private var objects: [AnyObject?] = []
+    private struct Entry {
+        let object: AnyObject
+        /// The slot under which it was registered when it was added; -1 if it was not.
+        var slot: Int32
+    }
+
+    private var entries: [Entry?] = []
     /// By the objects' addresses.
     private var places = IDIndex<Int>()
 
@@ -14,13 +20,25 @@ struct AddedObjects {
 
     mutating func setUpsert(_ object: AnyObject) { upserts.insert(Self.address(object)) }
 
-    func contains(address: ObjectIdentifier) -> Bool { places[Int(bitPattern: address)] != nil }
-
     func contains(_ object: AnyObject) -> Bool { places[Self.address(object)] != nil }
 
-    mutating func append(_ object: AnyObject) {
-        let end = Int32(truncatingIfNeeded: objects.count)
-        if places.number(of: Self.address(object), orInsert: end) == end { objects.append(object) }
+    /// The slot under which an object was registered when it was added; nil if it was not.
+    func slot(of object: AnyObject) -> Int? {
+        guard let place = places[Self.address(object)], let slot = entries[Int(place)]?.slot, slot >= 0 else {
+            return nil
+        }
+        return Int(slot)
+    }
+
+    mutating func setSlot(_ slot: Int, of object: AnyObject) {
+        if let place = places[Self.address(object)] { entries[Int(place)]?.slot = Int32(truncatingIfNeeded: slot) }
+    }
+
+    /// - Parameter slot: the one under which the object was registered; -1 if it was not.
+    mutating func append(_ object: AnyObject, slot: Int = -1) {
+        let end = Int32(truncatingIfNeeded: entries.count)
+        guard places.number(of: Self.address(object), orInsert: end) == end else { return }
+        entries.append(Entry(object: object, slot: Int32(truncatingIfNeeded: slot)))
     }
 
     private static func address(_ object: AnyObject) -> Int { Int(bitPattern: ObjectIdentifier(object)) }
@@ -29,25 +47,31 @@ struct AddedObjects {
         guard let place = places[Self.address(object)] else { return }
         places.remove(Self.address(object))
         upserts.remove(Self.address(object))
-        objects[Int(place)] = nil
+        entries[Int(place)] = nil
         // The gaps are closed when they are most of the list.
-        if places.count * 2 < objects.count { self = Self(objects.compactMap { $0 }, upserts) }
+        if places.count * 2 < entries.count { self = Self(entries.compactMap { $0 }, upserts) }
     }
 
     mutating func removeAll(where isGone: (AnyObject) throws -> Bool) rethrows {
-        var kept: [AnyObject] = []
-        for object in self where try !isGone(object) { kept.append(object) }
-        self = Self(kept, upserts)
+        self = Self(try entries.filter { try $0.map { try !isGone($0.object) } ?? false }.compactMap { $0 }, upserts)
+    }
+
+    /// Numbers the slots anew.
+    mutating func renumber(_ numbers: SlotNumbers) {
+        for index in entries.indices {
+            guard let slot = entries[index]?.slot, slot >= 0 else { continue }
+            entries[index]?.slot = Int32(truncatingIfNeeded: numbers[Int(slot)] ?? -1)
+        }
     }
 
     init() {}
 
-    private init(_ objects: [AnyObject], _ upserts: Set<Int>) {
-        for object in objects { append(object) }
-        self.upserts = upserts.intersection(objects.map(Self.address))
+    private init(_ entries: [Entry], _ upserts: Set<Int>) {
+        for entry in entries { append(entry.object, slot: Int(entry.slot)) }
+        self.upserts = upserts.isEmpty ? [] : upserts.intersection(entries.map { Self.address($0.object) })
     }
 }
 
 extension AddedObjects: Sequence {
-    func makeIterator() -> some IteratorProtocol<AnyObject> { objects.lazy.compactMap { $0 }.makeIterator() }
+    func makeIterator() -> some IteratorProtocol<AnyObject> { entries.lazy.compactMap { $0?.object }.makeIterator() }
 }

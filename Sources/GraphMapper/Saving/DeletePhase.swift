@@ -15,8 +15,10 @@ protocol DeletePhase: TableState {
     func addVanished(_ ids: Any) throws
     /// Lets an object be deleted, or not; false if it is so already.
     func mark(_ slot: Int, isDeleted: Bool) -> Bool
-    /// Lets rules not delete an object while a save is under way.
-    func spare(_ slot: Int)
+    /// Lets a save that is planned again take an object for what a conflict has made of it; answers what undoes that.
+    func settle(_ slot: Int, as fate: SaveRetry.Fate) -> () -> Void
+    /// Whether another writer has deleted the object's row, and a load has found that out.
+    func isVanished(_ slot: Int) -> Bool
     func endSparing()
     func hideVanished()
     func showVanished()
@@ -30,7 +32,23 @@ extension EntityTable: DeletePhase {
     func mark(_ slot: Int, isDeleted: Bool) -> Bool {
         isDeleted ? identity.deleted.insert(slot).inserted : identity.deleted.remove(slot) != nil
     }
-    func spare(_ slot: Int) { identity.spared.insert(slot) }
+    func isVanished(_ slot: Int) -> Bool { vanished.contains(slot) }
+    func settle(_ slot: Int, as fate: SaveRetry.Fate) -> () -> Void {
+        switch fate {
+        case .deleted, .kept:
+            // Rules do not delete what another writer has changed.
+            if fate == .kept { identity.spared.insert(slot) }
+            guard mark(slot, isDeleted: fate == .deleted) else { return {} }
+            return { [self] in _ = mark(slot, isDeleted: fate != .deleted) }
+        case .inserted:
+            let row = snapshots[slot]
+            forgetVanished(slot)
+            return { [self] in
+                snapshots[slot] = row
+                vanished.insert(slot)
+            }
+        }
+    }
     func endSparing() { identity.spared = [] }
     /// Vanished objects that are hidden count as deleted.
     func hideVanished() { identity.deleted.formUnion(vanished) }

@@ -33,8 +33,6 @@ extension SessionCore {
 }
 
 extension EntityTable {
-    var hasKeyGiver: Bool { keys != nil }
-
     /// Notes whether a new object is to have a key of the database's.
     func noteKey(of model: D.Model, in plan: inout WritePlan) {
         guard let keys else { return }

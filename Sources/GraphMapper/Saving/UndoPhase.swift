@@ -21,7 +21,7 @@ extension EntityTable: UndoPhase {
         (Array(added) + pendingDeletions).map(ObjectIdentifier.init)
     }
     func forgetPending() {
-        (added, addedIDs) = (AddedObjects(), [:])
+        added = AddedObjects()
         identity.deleted = []
         identity.dropped = [:]
         for (slot, old) in identity.replaced { identity.models[slot] = old }

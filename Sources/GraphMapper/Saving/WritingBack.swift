@@ -21,32 +21,28 @@ extension EntityTable {
                 replace(slot, by: model)
                 markEdited(model)
             }
-        } else if keys?.isNeeded(model) != true {
-            registerAdded(model)
+        } else if !hasKeyGiver || keys?.isNeeded(model) != true {
+            added.append(model, slot: mapping.passes.register(self, model))
         }
         added.append(model)
         if isUpsert || wasEvicted { added.setUpsert(model) }
     }
 
-    /// Every way to its id answers an object from the moment it is added.
-    private func registerAdded(_ model: D.Model) {
-        let id = mapping.idOf(model)
-        _ = identity.register(id, model)
-        addedIDs[ObjectIdentifier(model)] = id
-    }
-
-    /// Registers an added object anew whose id has changed since.
-    private func registerChanged(_ model: D.Model) {
-        guard let old = addedIDs[ObjectIdentifier(model)], IDKey(old) != IDKey(mapping.idOf(model)) else { return }
-        if let slot = identity.slot(old), identity.models[slot] === model { identity.remove(old) }
-        addedIDs[ObjectIdentifier(model)] = nil
-        if identity.slot(mapping.idOf(model)) == nil { registerAdded(model) }
+    /// Registers an added object anew whose id has changed since it was registered.
+    ///
+    /// - Parameter slot: that of the id that it has now.
+    private func registerChanged(_ object: AnyObject, _ slot: Int?) {
+        guard let old = added.slot(of: object), old < held.models.count, held.models[old] === object, old != slot else {
+            return
+        }
+        if let id = identity.slots.id(of: Int32(truncatingIfNeeded: old)) { identity.remove(id) }
+        added.setSlot(slot == nil ? mapping.passes.register(self, object) : -1, of: object)
     }
 
     /// A key that is not equal to itself can never be found again.
     func checkKey(_ model: D.Model) throws {
+        guard !mapping.passes.isKey(self, model) else { return }
         let id = mapping.idOf(model)
-        guard IDKey(id) != IDKey(id) else { return }
         throw GraphError(
             .misuse, "\(id) is no key, since it is not equal to itself; give the object another", type: D.schema.name,
             id: "\(id)", property: D.schema.key?.name)
@@ -62,7 +58,7 @@ extension EntityTable {
 
     func delete(_ model: AnyObject) throws {
         guard let model = model as? D.Model else { return }
-        let wasAdded = addedIDs.removeValue(forKey: ObjectIdentifier(model)) != nil
+        let wasAdded = added.slot(of: model) != nil
         added.remove(model)
         if wasAdded, let slot = knownSlot(of: model), !core.sharing(self).contains(where: { $0.hasSnapshot(slot) }) {
             // It was never stored: nothing leads to it any more.
@@ -93,14 +89,15 @@ extension EntityTable {
     /// Takes the added objects into the walk.
     func walkAdded() throws {
         for object in added {
-            if let model = object as? D.Model { registerChanged(model) }
+            let slot = mapping.passes.slot(self, object)
+            if let slot, held.models[slot] === object { continue }
+            registerChanged(object, slot)
             _ = try mapping.passes.enter(self, object)
         }
     }
 
     /// Forgets that objects were added which are stored now.
     func forgetStored() {
-        defer { addedIDs = addedIDs.filter { added.contains(address: $0.key) } }
         added.removeAll { object in
             guard let slot = mapping.passes.slot(self, object), held.models[slot] === object else { return false }
             return snapshots.has(slot) || core.sharing(self).contains { $0.hasSnapshot(slot) }

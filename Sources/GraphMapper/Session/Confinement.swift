@@ -40,7 +40,7 @@ import Foundation
     ///
     /// - Throws: ``GraphError`` of kind `.misuse` if it belongs elsewhere.
     @inlinable @inline(__always) func check(_ caller: (any Actor)?) throws {
-        if let owner, let caller, ObjectIdentifier(caller) == owner { return }
+        if caller.map({ ObjectIdentifier($0) }) == owner { return }
         try adopt(caller)
     }
 

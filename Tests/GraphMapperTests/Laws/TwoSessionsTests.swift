@@ -197,7 +197,8 @@ private struct Step: Sendable, CustomStringConvertible {
             case 5: if let boss, let tool, boss.kit.remove(tool) == nil { boss.kit.insert(tool) }
             case 6, 7:
                 guard let aide = side.aide(step.one) else { return }
-                for boss in side.bosses { boss.aides.removeAll { $0 === aide } }
+                // A merge may have brought an owner that the app has not asked for.
+                for boss in side.bosses + [aide.boss].compactMap({ $0 }) { boss.aides.removeAll { $0 === aide } }
                 aide.boss = step.two == 0 ? nil : side.boss(step.two)
                 aide.boss?.aides.append(aide)
                 side.moved.insert(aide.id)
@@ -226,7 +227,7 @@ private struct Step: Sendable, CustomStringConvertible {
                 // Another one takes the place of a deleted one.
                 guard let aide = side.aide(step.one), session.state(of: aide) != .new else { return }
                 try session.delete(aide)
-                for boss in side.bosses { boss.aides.removeAll { $0 === aide } }
+                for boss in side.bosses + [aide.boss].compactMap({ $0 }) { boss.aides.removeAll { $0 === aide } }
                 let new = Aide(id: aide.id)
                 if let boss = side.boss(step.two) { boss.aides.append(new) } else { try session.add(new) }
                 side.aides.append(new)

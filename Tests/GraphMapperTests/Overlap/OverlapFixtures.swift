@@ -406,6 +406,9 @@ final class WaitingStore: GraphBacking {
         return try await working.value
     }
 
+    /// Lets nothing wait, and nothing fail, that has not come so far.
+    func reset() { (point, failure) = (nil, nil) }
+
     private func wait(_ here: Point) async {
         guard point == here else { return }
         point = nil
