@@ -6,7 +6,7 @@ struct OverlapCommand: Sendable, CustomStringConvertible {
         // Edits.
         case stageName, stageNote, append, remove, move, toggle, lead, propName, dancerName, dancerStage, addDancer
         // What reads and writes.
-        case save, saveEdited, load, rollBack, writeBeside
+        case save, saveEdited, load, merge, rollBack, writeBeside
         // What other commands run inside of.
         case savepoint, transaction, waitForSave, waitForLoad, waitForSavepoint
 

@@ -169,6 +169,7 @@ import GraphMapperTesting
         case .save: try await save(side, OverlapPolicy(rawValue: command.one % 3) ?? .fail, only: .all)
         case .saveEdited: try await save(side, OverlapPolicy(rawValue: command.one % 3) ?? .fail, only: .edited)
         case .load: try await load(side, command)
+        case .merge: try await merge(side, command)
         case .rollBack: try rollBack(side)
         case .writeBeside: try await writeBeside(command)
         case .savepoint: try await savepoint(side, command)
@@ -209,7 +210,7 @@ import GraphMapperTesting
             }
         case .dancerStage:
             side.edit(OverlapCell(.dancerStage, dancer(side, one))) { _ in .reference(two % 4 == 0 ? nil : two % 4) }
-        default:
+        case .addDancer:
             let dancer = Dancer(id: K(number: nextDancer))
             dancer.name = "\(two)"
             side.dancers[nextDancer] = dancer
@@ -219,6 +220,7 @@ import GraphMapperTesting
             side.expected.cells[stage] = .init(mine: .reference(nil))
             try side.session.add(dancer)
             side.edit(stage) { _ in .reference(one % 4 == 0 ? nil : one % 4) }
+        default: break
         }
     }
 
@@ -305,6 +307,16 @@ import GraphMapperTesting
         }
     }
 
+    /// A record that was made elsewhere is an edit of what is stored.
+    private func merge(_ side: OverlapSide<K>, _ command: OverlapCommand) async throws {
+        let cell = OverlapCell(.propName, command.one % 6)
+        // What the app has edited too would be a conflict.
+        guard side.expected.cells[cell]?.isEdited == false else { return }
+        try await side.session.merge([PropRow(id: K(number: cell.id), name: "\(command.two)")])
+        read(side, [.propName], cell.id)
+        side.expected.edit(cell, .text("\(command.two)"))
+    }
+
     private var storedDancers: [Int] { stored.cells.keys.filter { $0.kind == .dancerName }.map(\.id) }
 
     private func read(_ side: OverlapSide<K>, _ kinds: [OverlapCell.Kind], _ id: Int) {
@@ -380,6 +392,7 @@ import GraphMapperTesting
         case .save: try await save(side, .mine, only: .all)
         case .saveEdited: try await save(side, .mine, only: .edited)
         case .load: try await load(side, inner)
+        case .merge: try await merge(side, inner)
         case .rollBack, .writeBeside: break
         default: try edit(side, inner)
         }
@@ -400,7 +413,7 @@ import GraphMapperTesting
                     case .load:
                         _ = try side.session.models(Query(StageRow<K>.self), in: tx)
                         for id in 1...3 { read(side, OverlapCell.ofStage, id) }
-                    case .rollBack: break
+                    case .rollBack, .merge: break
                     case .writeBeside: try await write(inner, in: tx)
                     // What the app types in a transaction of the store is its own.
                     default: if !isUndone { try edit(side, inner) }
@@ -446,7 +459,7 @@ import GraphMapperTesting
     {
         let other = sides[inner.side]
         switch inner.kind {
-        case .save, .saveEdited, .load, .writeBeside:
+        case .save, .saveEdited, .load, .merge, .writeBeside:
             if other !== side, point != .commit { try await run(inner) }
         case .rollBack: break
         default: try edit(other, inner)
