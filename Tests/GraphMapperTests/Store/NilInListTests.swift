@@ -50,13 +50,13 @@ private struct Slot: StoredRecord {
         let store = try await Self.open()
         let lists: [[Int?]] = [[], [nil], [1], [1, nil], [nil, nil, 2, 3], [1, 2, 3]]
         for list in lists {
-            try await Self.same(store, "\(list)", { list.contains($0.n) }) { $0.n.isIn(list) }
+            try await Self.same(store, "\(list)", { list.contains($0.n) }, { $0.n.isIn(list) })
         }
         let choices: [[Part]] = [[], [Self.parts[0]], [Self.parts[0], Self.parts[3]], Self.parts, [Self.parts[1]]]
         for choice in choices {
-            try await Self.same(store, "\(choice)", { choice.contains($0.part) }) { $0.part.isIn(choice) }
+            try await Self.same(store, "\(choice)", { choice.contains($0.part) }, { $0.part.isIn(choice) })
             for list in [choice.map { $0 as Part? }, choice + [nil]] {
-                try await Self.same(store, "\(list)", { list.contains($0.other) }) { $0.other.isIn(list) }
+                try await Self.same(store, "\(list)", { list.contains($0.other) }, { $0.other.isIn(list) })
             }
         }
     }

@@ -52,45 +52,64 @@ private struct Trial<E: ListElement & Hashable & Sendable> {
 
     func sameForAll() async throws {
         for value in values {
-            try await same("contains \(value)", { $0.items.contains { isSame($0, value) } }) {
-                $0.items.contains(value)
-            }
-            try await same("any == \(value)", { $0.items.contains { isSame($0, value) } }) {
-                $0.items.any { $0 == value }
-            }
-            try await same("all == \(value)", { $0.items.allSatisfy { isSame($0, value) } }) {
-                $0.items.all { $0 == value }
-            }
-            try await same("none == \(value)", { !$0.items.contains { isSame($0, value) } }) {
-                $0.items.none { $0 == value }
-            }
-            try await same("a value \(value)", { $0.named.values.contains { isSame($0, value) } }) {
-                $0.named.any { _, found in found == value }
-            }
+            try await same(
+                "contains \(value)", { $0.items.contains { isSame($0, value) } },
+                {
+                    $0.items.contains(value)
+                })
+            try await same(
+                "any == \(value)", { $0.items.contains { isSame($0, value) } },
+                {
+                    $0.items.any { $0 == value }
+                })
+            try await same(
+                "all == \(value)", { $0.items.allSatisfy { isSame($0, value) } },
+                {
+                    $0.items.all { $0 == value }
+                })
+            try await same(
+                "none == \(value)", { !$0.items.contains { isSame($0, value) } },
+                {
+                    $0.items.none { $0 == value }
+                })
+            try await same(
+                "a value \(value)", { $0.named.values.contains { isSame($0, value) } },
+                {
+                    $0.named.any { _, found in found == value }
+                })
             for key in ["a", "a\u{0}b", "a\u{0}", ""] {
-                try await same("\(key) is \(value)", { $0.named[key].map { isSame($0, value) } ?? false }) {
-                    $0.named[key] == value
-                }
-                try await same("there is \(key)", { $0.named[key] != nil }) { $0.named.containsKey(key) }
+                try await same(
+                    "\(key) is \(value)", { $0.named[key].map { isSame($0, value) } ?? false },
+                    {
+                        $0.named[key] == value
+                    })
+                try await same("there is \(key)", { $0.named[key] != nil }, { $0.named.containsKey(key) })
             }
         }
     }
 
     func sameOrder(_ isLess: @escaping (E, E) -> Bool) async throws {
         for value in values {
-            try await same("any < \(value)", { $0.items.contains { isLess($0, value) } }) {
-                $0.items.any { $0 < value }
-            }
-            try await same("any >= \(value)", { $0.items.contains { isLess(value, $0) || isSame($0, value) } }) {
-                $0.items.any { $0 >= value }
-            }
-            try await same("the least is \(value)", { $0.items.min(by: isLess).map { isSame($0, value) } ?? false }) {
-                $0.items.leastElement() == value
-            }
-            try await same("the greatest is \(value)", { $0.items.max(by: isLess).map { isSame($0, value) } ?? false })
-            {
-                $0.items.greatestElement() == value
-            }
+            try await same(
+                "any < \(value)", { $0.items.contains { isLess($0, value) } },
+                {
+                    $0.items.any { $0 < value }
+                })
+            try await same(
+                "any >= \(value)", { $0.items.contains { isLess(value, $0) || isSame($0, value) } },
+                {
+                    $0.items.any { $0 >= value }
+                })
+            try await same(
+                "the least is \(value)", { $0.items.min(by: isLess).map { isSame($0, value) } ?? false },
+                {
+                    $0.items.leastElement() == value
+                })
+            try await same(
+                "the greatest is \(value)", { $0.items.max(by: isLess).map { isSame($0, value) } ?? false },
+                {
+                    $0.items.greatestElement() == value
+                })
         }
     }
 }
