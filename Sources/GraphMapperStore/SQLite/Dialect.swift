@@ -135,6 +135,7 @@ enum Dialect {
     static func elements(_ storage: StorageClass) -> (String, String) {
         ("\(ElementRows.name)(", ", \(storage.rawValue))")
     }
+    static let elementTable = ElementRows.name
     static let elementValue = "value"
     static let elementKey = "key"
 
