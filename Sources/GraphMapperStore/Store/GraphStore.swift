@@ -48,6 +48,7 @@ public final class GraphStore: Sendable {
         _ location: Location, options: Options = Options(), _ records: any StoredRecord.Type...
     ) async throws -> MigrationPlan {
         let store = try GraphStore(location, options, records)
+        try store.writer.checkEncoding()
         return try await store.migrator.dryRun()
     }
 
