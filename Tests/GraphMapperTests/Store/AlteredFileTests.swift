@@ -3,7 +3,7 @@ import Testing
 
 @testable import GraphMapperStore
 
-private struct Page: StoredRecord, Equatable {
+private struct Sheet: StoredRecord, Equatable {
     let id: Int
     var title: String
     static let schema = Schema<Self>("page") { row in try Self(id: row("id", \.id), title: row("title", \.title)) }
@@ -20,9 +20,9 @@ private struct Leaf: StoredRecord, Equatable {
     /// A closed file with pages and leaves, after some statements of somebody else's.
     private static func file(_ statements: [String]) async throws -> String {
         let path = try Scratch.file()
-        let store = try await GraphStore.open(.file(path), Page.self, Leaf.self)
+        let store = try await GraphStore.open(.file(path), Sheet.self, Leaf.self)
         try await store.write { tx in
-            try await tx.insert(contentsOf: (1...3).map { Page(id: $0, title: "word \($0)") })
+            try await tx.insert(contentsOf: (1...3).map { Sheet(id: $0, title: "word \($0)") })
             try await tx.insert(contentsOf: (1...3).map { Leaf(id: "\($0)", title: "word \($0)") })
         }
         let connection = try Connection(path: path, readOnly: false, busyTimeout: .seconds(5))
@@ -33,11 +33,11 @@ private struct Leaf: StoredRecord, Equatable {
 
     @Test(.enabled(if: SQLiteShell.isThere)) func `a file in UTF-16 is refused`() async throws {
         let path = try SQLiteShell.file("PRAGMA encoding = 'UTF-16';\nCREATE TABLE other (id INTEGER PRIMARY KEY);\n")
-        let error = await #expect(throws: StoreError.self) { try await GraphStore.open(.file(path), Page.self) }
+        let error = await #expect(throws: StoreError.self) { try await GraphStore.open(.file(path), Sheet.self) }
         #expect(error?.description.contains("UTF-16") == true)
         var options = GraphStore.Options()
         options.isReadOnly = true
-        await #expect(throws: StoreError.self) { try await GraphStore.open(.file(path), options: options, Page.self) }
+        await #expect(throws: StoreError.self) { try await GraphStore.open(.file(path), options: options, Sheet.self) }
     }
 
     @Test func `a table of the store's that means something else is refused`() async throws {
@@ -50,7 +50,7 @@ private struct Leaf: StoredRecord, Equatable {
             let connection = try Connection(path: path, readOnly: false, busyTimeout: .seconds(5))
             try connection.execute(table)
             let error = await #expect(throws: StoreError.self, "\(table)") {
-                try await GraphStore.open(.file(path), Page.self)
+                try await GraphStore.open(.file(path), Sheet.self)
             }
             #expect(error?.kind == .schemaMismatch, "\(table)")
         }
@@ -62,7 +62,7 @@ private struct Leaf: StoredRecord, Equatable {
         try connection.execute(
             "CREATE TABLE page (id INTEGER NOT NULL PRIMARY KEY, title TEXT NOT NULL DEFAULT ('CHECK COLLATE')) /* CHECK */"
         )
-        _ = try await GraphStore.open(.file(path), Page.self)
+        _ = try await GraphStore.open(.file(path), Sheet.self)
     }
 
     @Test func `a full-text index that has lost its entries is not sound`() async throws {
@@ -73,17 +73,17 @@ private struct Leaf: StoredRecord, Equatable {
                 "INSERT INTO \(table)_text (rowid, title) VALUES (2, 'more')",
             ] {
                 let path = try await Self.file([statement])
-                let store = try await GraphStore.open(.file(path), Page.self, Leaf.self)
+                let store = try await GraphStore.open(.file(path), Sheet.self, Leaf.self)
                 let report = try await store.checkIntegrity()
                 #expect(!report.isSound && report.damages.contains { $0.contains("\(table)_text") }, "\(statement)")
-                #expect(try await store.fetch(Query(Page.self)).count == 3)
+                #expect(try await store.fetch(Query(Sheet.self)).count == 3)
                 var options = GraphStore.Options()
                 options.isReadOnly = true
-                let reader = try await GraphStore.open(.file(path), options: options, Page.self, Leaf.self)
+                let reader = try await GraphStore.open(.file(path), options: options, Sheet.self, Leaf.self)
                 #expect(try await !reader.checkIntegrity().isSound, "read-only: \(statement)")
             }
         }
-        let whole = try await GraphStore.open(.file(try await Self.file([])), Page.self, Leaf.self)
+        let whole = try await GraphStore.open(.file(try await Self.file([])), Sheet.self, Leaf.self)
         #expect(try await whole.checkIntegrity().isSound)
     }
 
@@ -94,11 +94,11 @@ private struct Leaf: StoredRecord, Equatable {
                     "DROP TRIGGER \(table)_text_\(event)", "UPDATE \(table) SET title = 'changed' WHERE id = 2",
                     "DELETE FROM \(table) WHERE id = 1", "INSERT INTO \(table) VALUES (4, 'added')",
                 ])
-                let store = try await GraphStore.open(.file(path), Page.self, Leaf.self)
+                let store = try await GraphStore.open(.file(path), Sheet.self, Leaf.self)
                 #expect(try await store.checkIntegrity().isSound, "\(table) \(event)")
                 if table == "page" {
-                    #expect(try await store.fetch(Query(Page.self).matching(.words("added"))).map(\.id) == [4])
-                    #expect(try await store.fetch(Query(Page.self).matching(.words("changed"))).map(\.id) == [2])
+                    #expect(try await store.fetch(Query(Sheet.self).matching(.words("added"))).map(\.id) == [4])
+                    #expect(try await store.fetch(Query(Sheet.self).matching(.words("changed"))).map(\.id) == [2])
                 }
             }
         }

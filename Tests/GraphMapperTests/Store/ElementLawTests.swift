@@ -16,7 +16,7 @@ private struct Listed<E: ListElement & Hashable>: StoredRecord {
     }
 }
 
-private enum Mood: String, Storable, CaseIterable, ListElement { case low, high }
+private enum Temper: String, Storable, CaseIterable, ListElement { case low, high }
 
 /// Lists of values of one type, and conditions on their elements that Swift answers too.
 private struct Trial<E: ListElement & Hashable & Sendable> {
@@ -162,7 +162,7 @@ private func bytesAreLess(_ left: String, _ right: String) -> Bool { left.utf8.l
         try await trial.sameOrder(bytesAreLess)
         let urls = try await Trial(["a:b", "https://example.com/%C3%A9"].compactMap { URL(string: $0) })
         try await urls.sameForAll()
-        try await Trial(Mood.allCases).sameForAll()
+        try await Trial(Temper.allCases).sameForAll()
     }
 
     @Test func `bytes`() async throws {
