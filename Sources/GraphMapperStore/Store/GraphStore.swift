@@ -48,7 +48,6 @@ public final class GraphStore: Sendable {
         _ location: Location, options: Options = Options(), _ records: any StoredRecord.Type...
     ) async throws -> MigrationPlan {
         let store = try GraphStore(location, options, records)
-        try store.writer.checkEncoding()
         return try await store.migrator.dryRun()
     }
 
@@ -99,6 +98,7 @@ public final class GraphStore: Sendable {
         }
         if isFile, !options.isReadOnly { Self.makePrivate(path) }
         writer = try connect(options.isReadOnly)
+        try writer.checkEncoding()
         if isFile {
             readers = ReaderPool(beside: writer, limit: options.readers) { try connect(true) }
         } else {
