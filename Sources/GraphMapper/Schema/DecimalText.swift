@@ -9,7 +9,7 @@ extension Decimal: Storable {
     /// the one that is written, since queries compare texts.
     public static func read(_ cursor: RowCursor, at position: inout RowPosition) throws -> Decimal {
         let text = try String.read(cursor, at: &position)
-        guard let value = Decimal(wholly: text), text == value.description else {
+        guard let value = Decimal(stored: text) else {
             throw GraphError(.conversion, "\"\(text)\" is no decimal number as it stands")
         }
         return value
@@ -21,6 +21,12 @@ extension Decimal: Storable {
 }
 
 extension Decimal {
+    /// The number of a text as it is written; nil for any other.
+    package init?(stored text: String) {
+        guard let value = Decimal(wholly: text), text == value.description else { return nil }
+        self = value
+    }
+
     /// The number that the whole text is, with a point whatever the locale; nil if the text is anything else, or has
     /// more digits than a `Decimal`. Foundation's reader stops at the first character that it does not know, and rounds.
     init?(wholly text: String) {

@@ -5,7 +5,7 @@ package enum ScalarJSON {
     case object([(String, StoredValue)])
 
     /// Nil if the text is not an array or an object of scalars.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var reader = Reader(rest: Array(text.utf8)[...])
         reader.skipSpace()
         guard let json = reader.collection() else { return nil }
@@ -32,15 +32,6 @@ package enum ScalarJSON {
     private static func stored(_ start: String, _ items: [String?], _ end: String) -> StoredValue {
         let known = items.compactMap { $0 }
         return known.count == items.count ? .text(start + known.joined(separator: ",") + end) : .real(.nan)
-    }
-
-    /// What an engine reads of one element from the JSON.
-    package static func element(_ element: some ListElement) -> StoredValue {
-        switch element.stored {
-        case .real(let number) where number.isInfinite: .text("\(number)")
-        case .blob(let bytes): .text(Hex.text(bytes))
-        case let value: value
-        }
     }
 
     /// What one element is in the JSON; nil for a date that is not a number. Only types of one column can be elements.
@@ -86,6 +77,34 @@ package enum ScalarJSON {
                     throw GraphError(.conversion, "an element of the list is no \(Element.self)")
                 }
             }
+        }
+    }
+
+    /// One element, with its key if it is of an object.
+    package struct Item {
+        package let key: String?
+        package let value: StoredValue
+    }
+
+    /// The elements as they are stored by themselves, for conditions on them; nil if one is of another storage class. Of a
+    /// key that stands twice the last value counts.
+    package func items(_ storage: StorageClass) -> [Item]? {
+        var items: [Item]
+        switch self {
+        case .array(let values): items = values.map { Item(key: nil, value: Self.fit($0, storage)) }
+        case .object(let pairs):
+            items = pairs.map { Item(key: $0.0, value: Self.fit($0.1, storage)) }
+            var seen: Set<[UInt8]> = []
+            items = items.reversed().filter { seen.insert(Array(($0.key ?? "").utf8)).inserted }.reversed()
+        }
+        return items.allSatisfy { Self.fits($0.value, storage) } ? items : nil
+    }
+
+    private static func fits(_ value: StoredValue, _ storage: StorageClass) -> Bool {
+        switch (value, storage) {
+        case (_, .null), (.integer, .integer), (.real, .real), (.text, .text), (.blob, .blob), (.text("nan"), .real):
+            true
+        default: false
         }
     }
 

@@ -34,6 +34,15 @@ enum SQLFunction: Sendable {
     case absolute
     /// A whole number, if it lies between two others; an error if not.
     case integerInRange
+    /// A value as a number to add up, NULL for NULL and for NaN, and an error for what is none: with whether there may be
+    /// a NaN.
+    case number
+    /// The same for a column, which is given three times, with whether there may be a NaN after the second.
+    case checkedNumber
+    /// A text as Swift compares it: spellings of a letter are one.
+    case canonical
+    /// Whether the characters of a text are among those of another, in a row; whether it starts with them.
+    case containsCharacters, startsWithCharacters
     // Aggregates.
-    case count, sum, average, minimum, maximum, decimalSum
+    case count, sum, average, minimum, maximum, decimalSum, decimalAverage
 }

@@ -21,6 +21,29 @@ public struct TextOptions: OptionSet, Sendable, Hashable {
     }
 }
 
+extension String {
+    /// The spelling in which texts that are equal in Swift are the same by their bytes.
+    var canonical: String { utf8.allSatisfy { $0 < 128 } ? self : precomposedStringWithCanonicalMapping }
+
+    /// Whether only texts of the same bytes are equal to it in Swift. Of ASCII, only three characters have another
+    /// spelling: the signs for kelvin, the Greek question mark and the Greek varia.
+    var hasOneSpelling: Bool { utf8.allSatisfy { $0 < 128 && !"K;`".utf8.contains($0) } }
+
+    /// The other spellings of a text of ASCII, if they are few.
+    var spellings: [String]? {
+        guard utf8.allSatisfy({ $0 < 128 }) else { return nil }
+        let others: [Character: [Character]] = [
+            "K": ["K", "\u{212A}"], ";": [";", "\u{37E}"], "`": ["`", "\u{1FEF}"],
+        ]
+        var found = [""]
+        for character in self {
+            found = found.flatMap { start in (others[character] ?? [character]).map { start + String($0) } }
+            if found.count > 16 { return nil }
+        }
+        return found
+    }
+}
+
 /// Patterns of `%`, `_` and `\`.
 enum TextPattern {
     /// Whether the whole text fits. Complexity: O(pattern · text) at worst.

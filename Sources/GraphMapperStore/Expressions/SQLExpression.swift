@@ -63,7 +63,7 @@ indirect enum SQLExpression: Sendable {
         switch self {
         case .value, .column, .isAmong, .exists, .first, .lookUp, .matches, .rowNumber: false
         case .call(.count, _), .call(.sum, _), .call(.average, _), .call(.minimum, _), .call(.maximum, _),
-            .call(.decimalSum, _):
+            .call(.decimalSum, _), .call(.decimalAverage, _):
             true
         case .row(let parts), .call(_, let parts): parts.contains(where: \.isAggregate)
         case .binary(let left, _, let right): left.isAggregate || right.isAggregate
@@ -83,6 +83,19 @@ indirect enum SQLExpression: Sendable {
 
     /// Whether all are NULL.
     static func areNull(_ parts: [SQLExpression]) -> SQLExpression { and(parts.map { .isNull($0) }) ?? .always }
+
+    /// Whether the columns have one of some values, of which NULL may be a part: that is a value like any other, which a
+    /// list of the engine's never has.
+    static func isAny(_ parts: [SQLExpression], of choice: [[StoredValue]]) -> SQLExpression {
+        let known = choice.filter { !$0.contains(.null) }
+        let others = Set(choice.filter { $0.contains(.null) }).map { values in
+            // A parameter that is NULL is not known to be while the engine looks for an index.
+            and(zip(parts, values).map { $1 == .null ? .isNull($0) : .binary($0, .isSame, .value($1)) }) ?? .always
+        }
+        let among = SQLExpression.isOneOf(together(parts), known.flatMap(\.self), width: parts.count)
+        let terms = known.isEmpty && !others.isEmpty ? others : [among] + others
+        return terms.dropFirst().reduce(terms[0]) { .binary($0, .or, $1) }
+    }
 
     /// One column, or several as one value.
     static func together(_ parts: [SQLExpression]) -> SQLExpression { parts.count == 1 ? parts[0] : .row(parts) }

@@ -171,10 +171,11 @@ struct SQLWriter {
         var owner: SQLExpression?
         switch rows.source {
         case .table(let table): sql += "\(Dialect.quoted(table)) AS \(name)"
-        case .elements(let array):
-            sql += Dialect.elements.0
+        case .elements(let array, let storage):
+            let (start, end) = Dialect.elements(storage)
+            sql += start
             try write(array)
-            sql += "\(Dialect.elements.1) AS \(name)"
+            sql += "\(end) AS \(name)"
         case .list(let link, let alias):
             sql += "\(Dialect.quoted(link.table)) AS \(list) JOIN \(Dialect.quoted(link.target)) AS \(name) ON "
             owner = zip(link.targetKey, link.targetColumns).map {

@@ -5,8 +5,8 @@ struct SelectTree: Sendable {
         case table(String)
         /// The targets of an ordered link, whose table has an alias of its own.
         case list(LinkListSource, TableAlias)
-        /// The elements of an array of scalars.
-        case elements(SQLExpression)
+        /// The elements of an array of scalars, which are stored so.
+        case elements(SQLExpression, StorageClass)
     }
 
     var alias: TableAlias
@@ -87,7 +87,7 @@ extension SelectTree.Source {
         switch self {
         case .table(let name): name == table
         case .list(let link, _): link.table == table || link.target == table
-        case .elements(let array): array.looksElsewhere(into: table)
+        case .elements(let array, _): array.looksElsewhere(into: table)
         }
     }
 }

@@ -18,6 +18,34 @@ struct Difference: CustomStringConvertible {
         _ table: TableLayout, _ stored: StoredTable, _ connection: Connection
     ) throws -> [Difference] {
         columns(table, stored) + key(table, stored) + links(table, try stored.references(connection))
+            + (try definition(table, stored, connection))
+    }
+
+    /// What the store's own tables never have, and what makes rows mean or allow something else.
+    private static func definition(
+        _ table: TableLayout, _ stored: StoredTable, _ connection: Connection
+    ) throws -> [Difference] {
+        var differences: [Difference] = []
+        for column in stored.columns where table.columns.contains(where: { $0.name == column.name }) {
+            let path = "\(table.name).\(column.name)"
+            if column.isGenerated {
+                differences.append(
+                    Difference(table.name, column.name, "\(path) is computed by the file", rebuild))
+            } else if !connection.comparesBytes(column.name, of: stored.name) {
+                differences.append(
+                    Difference(
+                        table.name, column.name,
+                        "\(path) is compared by a collation in the file, by its bytes in the store",
+                        rebuild))
+            }
+        }
+        if try connection.hasCheck(stored.name) {
+            differences.append(
+                Difference(
+                    table.name, nil, "\(table.name) has a CHECK in the file, which the store does not know",
+                    "add a migration step with transform, or adopt the table: static let isAdopted = true"))
+        }
+        return differences
     }
 
     private static let rebuild = "add a migration step with transform, or change the record"

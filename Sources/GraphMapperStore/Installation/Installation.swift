@@ -107,7 +107,7 @@ struct Installation {
         steps += try indexChanges(indexes)
         for table in tables where table.owner == nil && !table.isAdopted {
             let stored = try TextIndexLayout.stored(of: table.name, connection)
-            guard stored != table.text?.definition else { continue }
+            if stored == table.text?.definition, try table.text?.isWhole(connection) ?? true { continue }
             if stored != nil { steps += TextIndexLayout.drops(of: table.name).map { Step(sql: $0) } }
             steps += (table.text?.statements ?? []).map { Step(sql: $0) }
         }

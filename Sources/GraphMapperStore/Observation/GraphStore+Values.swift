@@ -31,7 +31,7 @@ extension GraphStore {
     /// - Complexity: that of counting, for each commit that may change the count.
     public func counts<R: StoredRecord>(of query: Query<R>) -> Changes<Int> {
         Changes(
-            self, LiveValue(isSame: ==, narrowed: { $0.narrow(query, besides: []) }) { try $0.count(of: query) })
+            self, LiveValue(isSame: ==, narrowed: { $0.narrow(query, besides: [], $1) }) { try $0.count(of: query) })
     }
 
     /// How changes of a query are found.

@@ -1,7 +1,7 @@
 /// A value, read again when what it depends on is written.
 struct LiveValue<T: Sendable>: LiveQuery {
     private let isSame: @Sendable (T, T) -> Bool
-    private let narrow: @Sendable (inout ObservedRegion) -> Void
+    private let narrow: @Sendable (inout ObservedRegion, Connection) -> Void
     private let read: @Sendable (ReadTransaction) async throws -> T
     private var lists: [String: ListOwner] = [:]
     private var old: T?
@@ -10,7 +10,7 @@ struct LiveValue<T: Sendable>: LiveQuery {
     /// - Parameter narrowed: leaves out rows that do not matter.
     init(
         isSame: @escaping @Sendable (T, T) -> Bool,
-        narrowed: @escaping @Sendable (inout ObservedRegion) -> Void = { _ in },
+        narrowed: @escaping @Sendable (inout ObservedRegion, Connection) -> Void = { _, _ in },
         _ read: @escaping @Sendable (ReadTransaction) async throws -> T
     ) {
         self.isSame = isSame
@@ -21,7 +21,7 @@ struct LiveValue<T: Sendable>: LiveQuery {
     mutating func prepare(_ tx: ReadTransaction, _ lists: [String: ListOwner]) async throws {
         self.lists = lists
         _ = try await current(tx)
-        narrow(&region)
+        narrow(&region, tx.connection)
     }
 
     mutating func start(_ tx: ReadTransaction) async throws -> T? {
@@ -64,7 +64,7 @@ extension LiveValue {
             isSame: { left, right in
                 if let left, let right { V.isSame(left, right) } else { (left == nil) == (right == nil) }
             },
-            narrowed: { $0.narrow(query, besides: column.parts) },
+            narrowed: { $0.narrow(query, besides: column.parts, $1) },
             { try $0.selected(query, distinct: false, isFirst: true) { _ in column }.first })
     }
 }

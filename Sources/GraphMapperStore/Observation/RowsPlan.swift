@@ -40,7 +40,9 @@ struct RowsPlan<R: StoredRecord>: Sendable {
         key = names.map(Dialect.quoted)
         let terms = try tree.order.map { try SQLWriter.text($0.expression, tree.alias, own) }
         // What is compared in another way than values are is left to the engine.
-        let isCollated = tree.order.contains { $0.expression.isCollated }
+        let isCollated =
+            try tree.order.contains { $0.expression.isCollated }
+            || Self.hasCollation(terms.map(\.sql) + key, of: schema.name, tx.connection)
         condition = try tree.filter.map { try SQLWriter.text($0, tree.alias, own) }
         limit = tree.limit
         ordering = SortKeyOrder(
@@ -66,7 +68,7 @@ struct RowsPlan<R: StoredRecord>: Sendable {
         }
         others = Set(region.tables.keys).subtracting([schema.name])
         let isAboutItself = tree.looksElsewhere(into: schema.name)
-        region.narrow(query, besides: [])
+        region.narrow(query, besides: [], tx.connection)
         self.region = region
 
         if tree.offset ?? 0 > 0 {
@@ -77,6 +79,17 @@ struct RowsPlan<R: StoredRecord>: Sendable {
             needsQuery = "it looks at other rows of the same table"
         }
         if isCollated { count(because: needsQuery ?? "it has an order of its own") }
+    }
+
+    /// Whether one of the columns that rows are sorted by, through links too, is compared in another way than by its bytes.
+    private static func hasCollation(
+        _ expressions: [String], of table: String, _ connection: Connection
+    ) throws -> Bool {
+        let sql = "SELECT \(expressions.joined(separator: ", ")) FROM \(Dialect.quoted(table))"
+        return try connection.reads(of: sql).contains { table, columns in
+            table != Dialect.elementTable
+                && columns.contains { !$0.isEmpty && !connection.comparesBytes($0, of: table) }
+        }
     }
 
     /// Whether a record differs in what counts.

@@ -79,20 +79,31 @@ actor Subscription<L: LiveQuery> {
         let store = store
         let (taken, told) = store.broadcaster.take(id)
         return try await store.read { tx in
-            var pending = taken
-            // The snapshot may have more than the observer was told of: all of it counts, so that each event is of one
-            // moment.
-            if store.isLogged {
-                let last = try WriteSet.last(tx.connection)
-                let records = last > told ? try tx.knownRecords(after: told) : []
-                if last < told || records.first.map({ $0.sequence != told + 1 }) == true {
-                    pending.addEverything()
-                } else {
-                    let region = live.region
-                    for touch in records.lazy.map({ RowChange($0) }) where region.concerns(touch) { pending.add(touch) }
-                }
-            }
+            let pending = try store.pending(taken, told, live.region, tx)
             return try await live.advance(tx, pending)
         }
+    }
+}
+
+extension GraphStore {
+    /// What an observer has to look at in a snapshot, which may have more than it was told of: all of it counts, so that
+    /// each event is of one moment.
+    ///
+    /// - Parameters:
+    ///   - taken: what it was told, before the snapshot was made.
+    ///   - told: the last change record that this takes into account.
+    func pending(
+        _ taken: PendingChanges, _ told: Int64, _ region: ObservedRegion, _ tx: ReadTransaction
+    ) throws -> PendingChanges {
+        var pending = taken
+        guard isLogged else { return pending }
+        let last = try WriteSet.last(tx.connection)
+        let records = last > told ? try tx.knownRecords(after: told) : []
+        if last < told || records.first.map({ $0.sequence != told + 1 }) == true {
+            pending.addEverything()
+        } else {
+            for touch in records.lazy.map({ RowChange($0) }) where region.concerns(touch) { pending.add(touch) }
+        }
+        return pending
     }
 }

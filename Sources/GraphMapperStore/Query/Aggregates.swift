@@ -24,10 +24,29 @@ extension ColumnExpression where V: Storable {
         case (.decimal, .minimum), (.decimal, .maximum):
             result = .call(.decimalText, [.call(function, [.call(.decimalOrder, [value])])])
         case (.decimal, .sum): result = .call(.decimalSum, [value])
+        case (.decimal, .average): result = .call(.decimalAverage, [value])
+        case (_, .sum), (_, .average): result = added(function, isFloating: ordering == .number)
         case (.unsigned, .minimum), (.unsigned, .maximum): result = unsigned(value, function)
         default: result = .call(function, [value])
         }
         return ColumnExpression<W>([result], diagnostic)
+    }
+
+    /// Numbers added up, of which what is none is an error.
+    private func added(_ function: SQLFunction, isFloating: Bool) -> SQLExpression {
+        let mark = SQLExpression.value(.integer(isFloating ? 1 : 0))
+        let number: SQLExpression
+        // What is more than a column is computed once.
+        if case .column = expression {
+            number = .call(.checkedNumber, [expression, expression, mark, expression])
+        } else {
+            number = .call(.number, [expression, mark])
+        }
+        let result = SQLExpression.call(function, [number])
+        guard isFloating else { return result }
+        // The sum of both infinities is NaN, which the engine makes NULL.
+        let isThere = SQLExpression.binary(.call(.count, [number]), .greater, .value(.integer(0)))
+        return .call(.coalesce, [result, .call(.whereTrue, [isThere, .value(.text("nan"))])])
     }
 
     /// The greater half of unsigned numbers is negative.

@@ -43,9 +43,12 @@ extension ColumnExpression where V: Storable {
     /// Whether a column is greater than another, or equal; NULL never is.
     public static func >= (left: Self, right: Self) -> Condition { order(left, .greaterOrEqual, right) }
 
-    /// Whether the column has one of the values; NULL never has.
+    /// Whether the column has one of the values; nil is a value like any other.
     public func isIn(_ values: some Sequence<V>) -> Condition {
-        condition(.isOneOf(expression, values.flatMap(\.storedValues), width: parts.count))
+        guard V.columns.contains(where: \.isNullable) else {
+            return condition(.isOneOf(expression, values.flatMap(\.storedValues), width: parts.count))
+        }
+        return condition(.isAny(parts, of: values.map(\.storedValues)))
     }
 
     /// Whether the column is NULL; of an embedded value, all its columns.

@@ -121,36 +121,37 @@ extension ClosedRange: EndedRange { fileprivate var isClosed: Bool { true } }
 extension PredicateExpressions.SequenceContains: TranslatablePart {
     func translated(_ translation: PredicateTranslation) throws -> TranslatedPart {
         // Values that were captured, or a column that is an array.
-        if let list = (sequence as? any Captured)?.captured as? any Sequence, let values = stored(list) {
-            let element = try translation.sql(element)
-            let width = (LHS.Output.Element.self as? any Storable.Type)?.columns.count ?? 1
-            return .expression(.isOneOf(element, values, width: width))
+        if let list = (sequence as? any Captured)?.captured as? LHS.Output,
+            let type = LHS.Output.Element.self as? any Storable.Type
+        {
+            let choice = stored(list, type)
+            let parts = try translation.sqlParts(element)
+            let isText = PredicateTranslation.isText(LHS.Output.Element.self) && parts.count == 1
+            return .expression(isText ? translation.isAny(parts[0], of: choice) : .isAny(parts, of: choice))
         }
         guard let value = (element as? any Captured)?.captured as? any ListElement,
             case .path(let path) = try translation.parts(sequence)
         else { throw translation.unknown(self) }
         let alias = TableAlias()
-        var rows = SelectTree(alias, .elements(.together(try translation.columns(path))), keyColumns: [])
-        rows.filter = .binary(.column(alias, Dialect.elementValue), .equal, .value(ScalarJSON.element(value)))
+        let list = SQLExpression.together(try translation.columns(path))
+        var rows = SelectTree(alias, .elements(list, type(of: value).elementStorage), keyColumns: [])
+        let (found, wanted) = (SQLExpression.column(alias, Dialect.elementValue), SQLExpression.value(value.stored))
+        rows.filter =
+            value is String ? translation.textsAreEqual(found, wanted) : .binary(found, .equal, wanted)
         return .expression(.exists(rows))
     }
 }
 
-/// The stored values of all elements; nil if one cannot be stored.
-private func stored(_ list: some Sequence) -> [StoredValue]? {
-    var values: [StoredValue] = []
-    for element in list {
-        guard let element = element as? any Storable else { return nil }
-        element.encode(into: &values)
-    }
-    return values
+/// The stored values of each element.
+private func stored<E: Storable>(_ list: some Sequence, _ type: E.Type) -> [[StoredValue]] {
+    list.compactMap { ($0 as? E)?.storedValues }
 }
 
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.CollectionContainsCollection: TranslatablePart {
     func translated(_ translation: PredicateTranslation) throws -> TranslatedPart {
         guard Base.Output.self == String.self, Other.Output.self == String.self else { throw translation.unknown(self) }
-        return .expression(.call(.contains, [try translation.sql(base), try translation.sql(other)]))
+        return .expression(.call(.containsCharacters, [try translation.sql(base), try translation.sql(other)]))
     }
 }
 
@@ -160,6 +161,6 @@ extension PredicateExpressions.SequenceStartsWith: TranslatablePart {
         guard Base.Output.self == String.self, let text = (prefix as? any Captured)?.captured as? String else {
             throw translation.unknown(self)
         }
-        return .expression(ColumnExpression<String>([try translation.sql(base)]).hasPrefix(text).expression)
+        return .expression(translation.starts(try translation.sql(base), with: text))
     }
 }

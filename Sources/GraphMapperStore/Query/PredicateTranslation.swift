@@ -6,8 +6,9 @@ extension Query {
     ///
     /// It can compare properties, parts of embedded values, and ids of links (`$0.city?.id == 7`), with `==`, `<` and so
     /// on, `&&`, `||`, `!`, `??`, `?:`, arithmetic, ranges, `contains` of texts, arrays and captured sequences,
-    /// `starts(with:)`, `isEmpty`, and `count` of arrays. Texts are compared by their bytes. Through links and over lists,
-    /// use the closure form of `where`.
+    /// `starts(with:)`, `isEmpty`, and `count` of arrays. Texts are compared as Swift does, by characters, for which an
+    /// index serves if what they are compared with is ASCII; the closure form of `where` compares their bytes. Through
+    /// links and over lists, use that form.
     ///
     /// - Throws: ``GraphError`` that names the part which the store cannot be asked.
     public func `where`(_ predicate: Predicate<R>) throws -> Self {
@@ -191,14 +192,18 @@ extension PredicateExpressions.NilCoalesce: TranslatablePart {
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.Equal: TranslatablePart {
     func translated(_ translation: PredicateTranslation) throws -> TranslatedPart {
-        try translation.binary(lhs, .isSame, rhs)
+        let (left, right) = (try translation.sql(lhs), try translation.sql(rhs))
+        guard PredicateTranslation.isText(LHS.Output.self) else { return .expression(.binary(left, .isSame, right)) }
+        return .expression(translation.textsAreEqual(left, right))
     }
 }
 
 @available(macOS 14, iOS 17, *)
 extension PredicateExpressions.NotEqual: TranslatablePart {
     func translated(_ translation: PredicateTranslation) throws -> TranslatedPart {
-        try translation.binary(lhs, .isOther, rhs)
+        let (left, right) = (try translation.sql(lhs), try translation.sql(rhs))
+        guard PredicateTranslation.isText(LHS.Output.self) else { return .expression(.binary(left, .isOther, right)) }
+        return .expression(.not(translation.textsAreEqual(left, right)))
     }
 }
 
@@ -213,9 +218,12 @@ extension PredicateExpressions.Comparison: TranslatablePart {
         case .greaterThanOrEqual: sign = .greaterOrEqual
         @unknown default: throw translation.unknown(self)
         }
-        return .expression(
-            ColumnOrder(of: LHS.Output.self).compare(try translation.sqlParts(lhs), sign, try translation.sqlParts(rhs))
-        )
+        let (left, right) = (try translation.sqlParts(lhs), try translation.sqlParts(rhs))
+        guard PredicateTranslation.isText(LHS.Output.self) else {
+            return .expression(ColumnOrder(of: LHS.Output.self).compare(left, sign, right))
+        }
+        let texts = [left, right].map { PredicateTranslation.canonical(.together($0)) }
+        return .expression(.binary(texts[0], sign, texts[1]))
     }
 }
 

@@ -13,9 +13,8 @@ extension Set: ScalarCollection where Element: ListElement {
     public typealias Member = Element
 }
 
-/// Elements of bytes are hexadecimal text in a condition.
 extension ColumnExpression where V: ScalarCollection {
-    private func elements() -> Elements { Elements(of: expression, diagnostic) }
+    private func elements() -> Elements { Elements(of: expression, V.Member.self, diagnostic) }
 
     /// How many elements there are.
     public var elementCount: ColumnExpression<Int> {
@@ -28,7 +27,7 @@ extension ColumnExpression where V: ScalarCollection {
     /// Whether one of the values is among the elements.
     public func containsAny(in values: some Sequence<V.Member>) -> Condition {
         let elements = elements()
-        let choice = values.map { ScalarJSON.element($0) }
+        let choice = values.map(\.stored)
         return elements.any(Condition(.isOneOf(elements.value, choice, width: 1), nil))
     }
 
@@ -71,7 +70,7 @@ extension ColumnExpression where V: ScalarCollection {
 extension ColumnExpression {
     /// The value of a key in a dictionary; NULL if it is not there.
     public subscript<E: ListElement>(_ key: String) -> ColumnExpression<E?> where V == [String: E] {
-        let elements = Elements(of: expression, diagnostic)
+        let elements = Elements(of: expression, E.self, diagnostic)
         let value = ColumnExpression<E?>([elements.value])
         return elements.first(value, where: .binary(elements.key, .equal, .value(.text(key))))
     }
@@ -80,7 +79,7 @@ extension ColumnExpression {
     public func any<E: ListElement>(
         _ test: (_ key: ColumnExpression<String>, _ value: ColumnExpression<E>) -> Condition
     ) -> Condition where V == [String: E] {
-        let elements = Elements(of: expression, diagnostic)
+        let elements = Elements(of: expression, E.self, diagnostic)
         return elements.any(test(ColumnExpression<String>([elements.key]), ColumnExpression<E>([elements.value])))
     }
 
@@ -96,8 +95,8 @@ private struct Elements {
     private let rows: SelectTree
     private let diagnostic: GraphError?
 
-    init(of list: SQLExpression, _ diagnostic: GraphError?) {
-        rows = SelectTree(alias, .elements(list), keyColumns: [])
+    init(of list: SQLExpression, _ type: any ListElement.Type, _ diagnostic: GraphError?) {
+        rows = SelectTree(alias, .elements(list, type.elementStorage), keyColumns: [])
         self.diagnostic = diagnostic
     }
 
@@ -121,4 +120,9 @@ private struct Elements {
                 return .first(rows)
             }, diagnostic ?? value.diagnostic)
     }
+}
+
+extension ListElement {
+    /// How an element is stored. Only types of one column can be elements of scalars.
+    static var elementStorage: StorageClass { columns.first?.storage ?? .null }
 }

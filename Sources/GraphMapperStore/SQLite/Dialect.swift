@@ -90,6 +90,11 @@ enum Dialect {
         // The least whole number has no counterpart.
         case .absolute:
             return ["CASE WHEN ", " = -9223372036854775808 THEN 9223372036854775808.0 ELSE abs(", ") END"]
+        // Most are numbers, for which nothing is called.
+        case .checkedNumber:
+            return [
+                "CASE WHEN typeof(", ") IN ('text', 'blob') THEN \(SumFunctions.number)(", ", ", ") ELSE ", " END",
+            ]
         case .count where count == 0: return ["count(*)"]
         default:
             return ["\(name(function))("] + Array(repeating: ", ", count: max(0, count - 1)) + [")"]
@@ -102,7 +107,12 @@ enum Dialect {
         case .like: EngineFunctions.like
         case .decimalOrder: EngineFunctions.decimalOrder
         case .decimalText: EngineFunctions.decimalText
-        case .decimalSum: EngineFunctions.decimalSum
+        case .decimalSum: SumFunctions.decimalSum
+        case .decimalAverage: SumFunctions.decimalAverage
+        case .number: SumFunctions.number
+        case .canonical: TextFunctions.canonical
+        case .containsCharacters: TextFunctions.contains
+        case .startsWithCharacters: TextFunctions.starts
         case .coalesce: "coalesce"
         case .nullIfSame: "nullif"
         case .elementCount: "json_array_length"
@@ -112,7 +122,7 @@ enum Dialect {
         case .average: "avg"
         case .minimum: "min"
         case .maximum: "max"
-        case .contains, .endsWith, .whereTrue, .choose, .start, .scalarCount, .absolute: ""
+        case .contains, .endsWith, .whereTrue, .choose, .start, .scalarCount, .absolute, .checkedNumber: ""
         }
     }
 
@@ -120,7 +130,12 @@ enum Dialect {
     static func nulls(areFirst: Bool) -> String { areFirst ? " NULLS FIRST" : " NULLS LAST" }
 
     /// What makes rows of an array's elements, and an object's, around it.
-    static let elements = ("json_each(", ")")
+    ///
+    /// - Parameter storage: how an element is stored.
+    static func elements(_ storage: StorageClass) -> (String, String) {
+        ("\(ElementRows.name)(", ", \(storage.rawValue))")
+    }
+    static let elementTable = ElementRows.name
     static let elementValue = "value"
     static let elementKey = "key"
 

@@ -10,7 +10,6 @@ enum EngineFunctions {
     static let integerInRange = "graphmapper_whole"
     static let decimalOrder = "graphmapper_decimal_order"
     static let decimalText = "graphmapper_decimal_text"
-    static let decimalSum = "graphmapper_decimal_sum"
 
     /// The name of a locale's collation.
     static func collation(_ locale: String) -> String { collationPrefix + locale }
@@ -93,38 +92,14 @@ enum EngineFunctions {
                         sqlite3_result_error(context, message, -1)
                     }
                 }, nil, nil, nil))
-        try check(
-            sqlite3_create_function_v2(
-                database, decimalSum, 1, flags, nil, nil,
-                { context, _, arguments in
-                    guard let text = EngineFunctions.text(arguments, 0),
-                        let value = Decimal(string: text, locale: Locale(identifier: "en_US_POSIX")), !value.isNaN,
-                        let sum = EngineFunctions.sum(context, size: MemoryLayout<DecimalSum>.size)
-                    else { return }
-                    // SQLite gives zeroed memory, which is a sum of nothing.
-                    sum.pointee.total += value
-                    sum.pointee.isThere = true
-                },
-                { context in
-                    guard let sum = EngineFunctions.sum(context, size: 0), sum.pointee.isThere else {
-                        return sqlite3_result_null(context)
-                    }
-                    EngineFunctions.answer(context, sum.pointee.total.description)
-                }, nil))
+        try SumFunctions.install(in: database)
+        try ElementRows.install(in: database)
+        try TextFunctions.install(in: database)
         try check(
             sqlite3_collation_needed(database, nil) { _, database, _, name in
                 guard let database, let name else { return }
                 EngineFunctions.addCollation(String(cString: name), to: database)
             })
-    }
-
-    private struct DecimalSum {
-        var total: Decimal
-        var isThere: Bool
-    }
-
-    private static func sum(_ context: OpaquePointer?, size: Int) -> UnsafeMutablePointer<DecimalSum>? {
-        sqlite3_aggregate_context(context, Int32(size))?.assumingMemoryBound(to: DecimalSum.self)
     }
 
     private static func addCollation(_ name: String, to database: OpaquePointer) {
@@ -143,7 +118,7 @@ enum EngineFunctions {
             }, { if let locale = $0 { Unmanaged<LocaleOrder>.fromOpaque(locale).release() } })
     }
 
-    private static func text(_ arguments: UnsafeMutablePointer<OpaquePointer?>?, _ index: Int) -> String? {
+    static func text(_ arguments: UnsafeMutablePointer<OpaquePointer?>?, _ index: Int) -> String? {
         guard let value = arguments?[index], sqlite3_value_type(value) == SQLITE_TEXT else { return nil }
         let start = sqlite3_value_text(value)
         return String(
@@ -156,7 +131,22 @@ enum EngineFunctions {
         return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value))))
     }
 
-    private static func answer(_ context: OpaquePointer?, _ text: String) {
+    static func answer(_ context: OpaquePointer?, _ value: StoredValue) {
+        switch value {
+        case .null: sqlite3_result_null(context)
+        case .integer(let number): sqlite3_result_int64(context, number)
+        case .real(let number): sqlite3_result_double(context, number)
+        case .text(let text): answer(context, text)
+        case .blob(let bytes):
+            [UInt8](bytes).withUnsafeBytes { bytes in
+                // No bytes at no address would be NULL.
+                if bytes.isEmpty { return sqlite3_result_zeroblob(context, 0) }
+                sqlite3_result_blob64(context, bytes.baseAddress, UInt64(bytes.count), copied)
+            }
+        }
+    }
+
+    static func answer(_ context: OpaquePointer?, _ text: String) {
         var text = text
         text.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { bytes in

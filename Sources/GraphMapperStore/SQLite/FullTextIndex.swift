@@ -19,7 +19,35 @@ extension TextIndexLayout {
         let content = isNumbered ? table : Self.view(table)
         return "CREATE VIRTUAL TABLE \(Dialect.quoted(name)) USING fts5(\(Dialect.list(columns)), "
             + "content=\(Dialect.quoted(content)), \(isNumbered ? "" : "content_rowid=\(Self.number), ")"
-            + "tokenize=\"unicode61 remove_diacritics 2\")"
+            + "\(Self.tokenizer))"
+    }
+
+    private static let tokenizer = "tokenize=\"unicode61 remove_diacritics 2\""
+
+    /// What a second index of the same texts, which keeps none of them, is made with.
+    var copyArguments: String { "\(Dialect.list(columns)), content='', \(Self.tokenizer)" }
+
+    /// The texts with the numbers that the index knows their rows by.
+    var selectsTexts: String {
+        isNumbered
+            ? "SELECT rowid, \(Dialect.list(columns)) FROM \(Dialect.quoted(table))"
+            : "SELECT \(Self.number), \(Dialect.list(columns)) FROM \(Dialect.quoted(Self.view(table)))"
+    }
+
+    /// Whether rows have no number, or numbers no row.
+    var isIncomplete: String {
+        guard !isNumbered else { return "0" }
+        func count(_ name: String) -> String { "(SELECT count(*) FROM \(Dialect.quoted(name)))" }
+        let (rows, shown, numbers) = (count(table), count(Self.view(table)), count(Self.keyTable(table)))
+        return "\(rows) <> \(shown) OR \(numbers) <> \(shown)"
+    }
+
+    /// Whether the file has all parts of the index, as they would be made now. What others have removed or changed has not
+    /// kept the index up to date.
+    func isWhole(_ connection: Connection) throws -> Bool {
+        let rows = try connection.peekAll("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL", [])
+        let found = Set(rows.compactMap { row in if case .text(let sql) = row[0] { sql } else { nil } })
+        return statements.filter { $0.hasPrefix("CREATE") }.allSatisfy(found.contains)
     }
 
     /// Fills it from the table.

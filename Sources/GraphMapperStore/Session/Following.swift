@@ -56,22 +56,61 @@ extension GraphSession {
         _ body: (ModelsChange<R.Model>) async throws -> Void
     ) async throws where R.Model: AnyObject {
         try await untilCancelled {
+            let store = try store
+            var live = LiveLinked(query, nil, linked)
+            try await store.read { tx in try live.prepare(tx, store.lists) }
+            let id = store.broadcaster.add(live.region)
+            defer { store.broadcaster.remove(id) }
+            store.watch()
             var models: [R.Model] = []
-            for try await change in try store.changes(of: query, linked: linked) {
+            var isFirst = true
+            repeat {
+                let found = try await advance(&live, isFirst ? nil : id, store, loading)
+                store.broadcaster.widen(id, live.region)
+                isFirst = false
+                guard let (change, loaded) = found else { continue }
                 switch change {
-                case .initial(let records):
-                    models = try await self.models(of: Array(records), loading)
+                case .initial:
+                    models = loaded
                     try await body(.initial(models))
-                case .update(let records, let deletions, let insertions, let modifications):
-                    let coming = insertions.map { records[$0] }
-                    let loaded = try await self.models(
-                        of: coming + change.modificationsInNew.map { records[$0] }, loading)
+                case .update(_, let deletions, let insertions, let modifications):
                     models.edit(deletions: deletions, insertions: Array(zip(insertions, loaded)))
                     try await body(
                         .update(models, deletions: deletions, insertions: insertions, modifications: modifications))
                 }
+            } while try await store.broadcaster.wait(id)
+            try Task.checkCancellation()
+        }
+    }
+
+    /// Brings a query up to date, and loads the models of what has come or changed, both in one snapshot: the list and the
+    /// models are of one moment.
+    ///
+    /// - Parameter id: the observer; nil reads everything.
+    /// - Returns: nil if nothing has changed; the models are those of what came, then of what was modified.
+    private func advance<R: StoredRecord>(
+        _ live: inout LiveLinked<R>, _ id: ObserverID?, _ store: GraphStore, _ loading: Loading
+    ) async throws -> (CollectionChange<R>, [R.Model])? where R.Model: AnyObject {
+        var change: CollectionChange<R>?
+        // Before the snapshot: what is written in between is found by the records of changes.
+        let written = id.map(store.broadcaster.take)
+        let models = try await load(R.self, loading: loading) { source in
+            guard let tx = source as? ReadTransaction else {
+                throw GraphError(.misuse, "queries need a session over a GraphStore")
+            }
+            if let (taken, told) = written {
+                change = try live.advance(tx, try store.pending(taken, told, live.region, tx))
+            } else {
+                change = try live.start(tx)
+            }
+            switch change {
+            case .initial(let records)?: return Array(records)
+            case .update(let records, _, let insertions, _)?:
+                return insertions.map { records[$0] } + (change?.modificationsInNew ?? []).map { records[$0] }
+            case nil: return []
             }
         }
+        return change.map { ($0, models) }
     }
 
     /// A task that is cancelled has not failed.
@@ -86,26 +125,6 @@ extension GraphSession {
             }
             return store
         }
-    }
-
-    /// A model for each record. One whose row is gone by now is made of the record alone; what comes next removes it.
-    private func models<R: StoredRecord>(of records: [R], _ loading: Loading) async throws -> [R.Model]
-    where R.Model: AnyObject {
-        var found: Set<Ref<R>> = []
-        _ = try await load(R.self, loading: loading) { source in
-            let rows = try await source.fetch(R.self, ids: records.map(\.id))
-            found = Set(rows.map { Ref($0.id) })
-            return rows
-        }
-        let gone = records.filter { !found.contains(Ref($0.id)) }
-        if !gone.isEmpty { _ = try await load(R.self, loading: .none) { _ in gone } }
-        var models: [R.Model] = []
-        models.reserveCapacity(records.count)
-        for record in records {
-            guard let model = try await find(R.self, record.id, loading: loading) else { continue }
-            models.append(model)
-        }
-        return models
     }
 }
 

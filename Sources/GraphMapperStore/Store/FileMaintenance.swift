@@ -74,13 +74,14 @@ extension GraphStore {
         try await exclusively { try writer.emptyLog() }
     }
 
-    /// Reads the whole file and says what is wrong with it: damaged pages, indexes that do not fit their tables, links to
-    /// nothing.
+    /// Reads the whole file and says what is wrong with it: damaged pages, indexes that do not fit their tables, those of full
+    /// texts too, links to nothing.
     ///
     /// - Complexity: O(size of the file).
     public func checkIntegrity() async throws -> IntegrityReport {
         try await read { transaction in
-            let damages = try transaction.connection.damages()
+            let indexes = try installation.tables.compactMap { try $0.text.flatMap(transaction.connection.damage) }
+            let damages = try transaction.connection.damages() + indexes
             // Those of tables that the records do not have are somebody else's.
             let links = try installation.tables.flatMap { try transaction.connection.danglingLinks(of: $0.name) }
             return IntegrityReport(

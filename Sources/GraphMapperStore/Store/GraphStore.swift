@@ -104,6 +104,7 @@ public final class GraphStore: Sendable {
         }
         if isFile, !options.isReadOnly { Self.makePrivate(path) }
         writer = try connect(options.isReadOnly)
+        try writer.checkEncoding()
         if isFile {
             readers = ReaderPool(beside: writer, limit: options.readers) { try connect(true) }
         } else {

@@ -297,7 +297,7 @@ struct TwoWayPredicate: CustomStringConvertible, Sendable {
             { p, _ in bytes(fold(p.name)).last == 98 })
         add("nick <= name", { $0.nick <= "b" }, { p, _ in p.nick.map { !less("b", $0) } ?? false })
         add("rank is not 1", { $0.rank != 1 }, { p, _ in p.rank != 1 })
-        add("rank in list", { $0.rank.isIn([1, nil]) }, { p, _ in p.rank == 1 })
+        add("rank in list", { $0.rank.isIn([1, nil]) }, { p, _ in p.rank == 1 || p.rank == nil })
         add("tags.count", { $0.tags.elementCount == 2 }, { p, _ in p.tags.count == 2 })
         return leaves[choices.index(below: leaves.count)]
     }
