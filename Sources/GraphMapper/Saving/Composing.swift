@@ -139,15 +139,17 @@ extension EntityTable {
     }
 
     /// The DTOs of models of which nothing is stored.
-    func composeNew(_ new: [(slot: Int, model: D.Model)]) throws -> [D] {
-        var dtos: [D] = []
-        dtos.reserveCapacity(new.count)
+    func composeNew(_ new: [(slot: Int, model: AnyObject)]) throws -> [D] {
         try mapping.steps.withUnsafeBufferPointer { steps in
-            for (slot, model) in new {
-                dtos.append(try compose(model, slot, nil, .whole, steps.baseAddress) { try schema.make(&$0) })
+            try Array(unsafeUninitializedCapacity: new.count) { dtos, count in
+                for (slot, object) in new {
+                    let model = unsafeDowncast(object, to: D.Model.self)
+                    let dto = try compose(model, slot, nil, .whole, steps.baseAddress) { try schema.make(&$0) }
+                    dtos.initializeElement(at: count, to: dto)
+                    count += 1
+                }
             }
         }
-        return dtos
     }
 }
 

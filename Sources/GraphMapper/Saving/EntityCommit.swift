@@ -39,7 +39,7 @@ final class EntityCommit<D: Mappable>: TableCommit where D.Model: AnyObject, D.I
     }
 
     private let table: EntityTable<D>
-    private var inserted: [(slot: Int, model: D.Model)] = []
+    private var inserted: [(slot: Int, model: AnyObject)] = []
     private var insertedDTOs: [D] = []
     private var updated: [Updated] = []
     private var found: [Found] = []
@@ -67,7 +67,7 @@ final class EntityCommit<D: Mappable>: TableCommit where D.Model: AnyObject, D.I
         stamps = table.edited.mapValues(\.stamp)
     }
 
-    func insert(_ objects: [(slot: Int, model: D.Model)], _ dtos: [D]) { (inserted, insertedDTOs) = (objects, dtos) }
+    func insert(_ objects: [(slot: Int, model: AnyObject)], _ dtos: [D]) { (inserted, insertedDTOs) = (objects, dtos) }
     func update(_ object: Updated) { updated.append(object) }
     func find(_ object: Found) { found.append(object) }
     func delete(_ object: Deleted) { deleted.append(object) }
@@ -111,7 +111,8 @@ final class EntityCommit<D: Mappable>: TableCommit where D.Model: AnyObject, D.I
         let noteStored = table.mapping.passes.noteStored
         insertedDTOs.withUnsafeBufferPointer { dtos in
             guard let first = dtos.baseAddress else { return }
-            for (index, object) in inserted.enumerated() {
+            for index in inserted.indices {
+                let object = inserted[index]
                 let slot = noteStored(table, first + index, object.model, object.slot)
                 // Deleted while the save waited: it is there now, and the next save deletes it.
                 if later.dropped.removeValue(forKey: ObjectIdentifier(object.model)) != nil { later.slots.insert(slot) }

@@ -173,7 +173,8 @@ extension EntityTable {
         let isShared = core.sharing(self).count > 1
         let commit = EntityCommit(self)
         inserting = []
-        var new: [(slot: Int, model: D.Model)] = []
+        // Not models of their type: an array of these would ask for its type at each.
+        var new: [(slot: Int, model: AnyObject)] = []
         for slot in try partial.map(changedSlots) ?? changedSlots() {
             guard let model = model(at: slot) else { continue }
             let old = vanished.contains(slot) ? nil : snapshots[slot]
@@ -226,18 +227,21 @@ extension EntityTable {
 
     /// Plans to insert objects of which nothing is stored.
     private func collect(
-        _ new: [(slot: Int, model: D.Model)], _ commit: EntityCommit<D>, into plan: inout WritePlan
+        _ new: [(slot: Int, model: AnyObject)], _ commit: EntityCommit<D>, into plan: inout WritePlan
     ) throws {
         guard !new.isEmpty else { return }
+        func model(_ object: AnyObject) -> D.Model { unsafeDowncast(object, to: D.Model.self) }
         let isPlain = records.isEmpty && (stubs != nil || !mapping.hasNested)
-        let dtos = try isPlain ? composeNew(new) : new.map { try record(of: $0.model) }
+        let dtos = try isPlain ? composeNew(new) : new.map { try record(of: model($0.model)) }
         if !settlers.isEmpty {
-            for (object, dto) in zip(new, dtos) { settle(dto, object.model, &plan) }
+            for (object, dto) in zip(new, dtos) { settle(dto, model(object.model), &plan) }
         }
         if !positions.isEmpty {
-            for (object, dto) in zip(new, dtos) { try followPositions(dto, object.slot, object.model, in: &plan) }
+            for (object, dto) in zip(new, dtos) {
+                try followPositions(dto, object.slot, model(object.model), in: &plan)
+            }
         }
-        if hasKeyGiver { for object in new { noteKey(of: object.model, in: &plan) } }
+        if hasKeyGiver { for object in new { noteKey(of: model(object.model), in: &plan) } }
         // Not a key path, which costs a microsecond where the type is not known.
         inserting = dtos.map { $0.id }
         let changes = insertions(of: dtos)

@@ -118,8 +118,9 @@ private func bytesAreLess(_ left: String, _ right: String) -> Bool { left.utf8.l
 
 @Suite struct `Elements of JSON columns are what Swift says they are` {
     private static let doubles = [
-        0, 1, -1.5, .infinity, -.infinity, 1e300, 5e-324, 0.1, 1.7976931348623157e308, 9_007_199_254_740_993,
-        2.2250738585072011e-308, 123456789.12345679e10,
+        0, 1, -1.5, .infinity, -.infinity, 1e300, Double.leastNonzeroMagnitude, 0.1, 1.7976931348623157e308,
+        9_007_199_254_740_992,
+        Double.leastNormalMagnitude.nextDown, 123456789.12345679e10,
     ]
 
     @Test func `floating-point numbers`() async throws {
@@ -127,7 +128,8 @@ private func bytesAreLess(_ left: String, _ right: String) -> Bool { left.utf8.l
         let trial = try await Trial(Self.doubles, isSame: ==)
         try await trial.sameForAll()
         try await trial.sameOrder(<)
-        let floats = try await Trial([0, 1.5, .infinity, -.infinity, 0.1, 3.4028235e38, 1e-45] as [Float], isSame: ==)
+        let floats = try await Trial(
+            [0, 1.5, .infinity, -.infinity, 0.1, 3.4028235e38, Float.leastNonzeroMagnitude] as [Float], isSame: ==)
         try await floats.sameForAll()
         try await floats.sameOrder(<)
     }
