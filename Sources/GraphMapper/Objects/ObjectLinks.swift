@@ -128,6 +128,7 @@ extension StepTasks where D: AnyObject {
     /// Finds out whether a link holds its target. If it is weak or unowned, something else has to.
     @usableFromInline static func keepStubs<C: ObjectDTO>(_ path: AnyKeyPath, _: C.Type, _ core: SessionCore)
     where C.Model: AnyObject, C.ID: Storable & Hashable, C.Row == C {
+        // A type of id of which nobody can make one has no stand-ins.
         guard let path = path as? ReferenceWritableKeyPath<D, C?>,
             let stubs = core.knownTable(D.self)?.stubs, let targets = core.knownTable(C.self)?.stubs,
             let id = try? D.ID.probe(1), let targetID = try? C.ID.probe(1)
