@@ -78,6 +78,12 @@
         return edits
     }
 
+    /// Whether the app has taken an object out of an owner's link since this was filled or saved.
+    func hasReleased(_ owner: Int, _ object: Int) -> Bool {
+        let slot = Int32(truncatingIfNeeded: object)
+        return base[owner]?.contains(slot) ?? false && !slots(of: link?.linked(owner) ?? []).contains(slot)
+    }
+
     // MARK: Back-references
 
     /// Notes the owner that an object's back-reference was set to by the session; -1 for none.

@@ -17,7 +17,11 @@ extension LoadBatch {
                 guard old != new else { continue }
                 let known = edits ?? inverseIndex.edits()
                 edits = known
-                if known.contains(slot) {
+                // What the new owner's link does not take in for an edit of its own has not been moved by the app.
+                let isMoved =
+                    known.taken.contains(Int32(truncatingIfNeeded: slot))
+                    || old.map { inverseIndex.hasReleased($0, slot) } ?? false
+                if isMoved {
                     keptKeys[slot, default: []].insert(foreignKey)
                 } else {
                     inverseIndex.reassign(object, from: old, to: new)

@@ -63,6 +63,19 @@ private struct PassRow: StoredRecord {
         #expect(try other.changes().isEmpty)
     }
 
+    /// A place that the app and another writer have both given away.
+    @Test func `a roll-back gives each owner what is stored`() async throws {
+        let (store, session, hosts, passes) = try await opened()
+        hosts[0].pass = nil
+        (hosts[3].pass, passes[0].host) = (passes[0], hosts[3])
+        try await store.write { _ = try await $0.apply(Patch(PassRow.self, 1).set(\.host, Ref(3))) }
+        _ = try await session.models(Query(HostRow.self).where { $0.id == 3 })
+        try session.rollback()
+        #expect(hosts.map { $0.pass?.id } == [0, nil, 2, 1])
+        #expect(passes.map { $0.host?.id } == [0, 3, 2, nil])
+        #expect(try session.changes().isEmpty)
+    }
+
     /// Others move passes, parts are read, the app edits, saves and takes back.
     @Test func `whoever moves them, what the app has not edited is clean`() async throws {
         let place = Gen<Int>.int(in: 0...3)

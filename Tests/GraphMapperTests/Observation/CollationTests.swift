@@ -60,7 +60,7 @@ private struct Host: StoredRecord, Equatable {
                 }
             }
             let wanted = try await store.fetch(query.sorted(by: \.id))
-            let end = ContinuousClock.now + .seconds(5)
+            let end = ContinuousClock.now + .seconds(120)
             while list.withLock({ $0 }) != wanted, ContinuousClock.now < end {
                 try await Task.sleep(for: .microseconds(200))
             }
